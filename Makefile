@@ -1,0 +1,52 @@
+# make demo   environment, install, and the main job on the data shipped in the package
+# make test   everything that CI runs
+# make bench  the long measurements behind docs/benchmarks.md
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
+
+.PHONY: demo test bench lint types unit wheel data clean help
+
+help:
+	@sed -n 's/^# make/  make/p' Makefile
+
+$(VENV)/.demo: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e ".[compare,report]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) -e ".[dev]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/fairalm demo
+
+test: lint types unit wheel
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+unit: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# The wheel as a user gets it: built, installed alone, and asked for its version and a shipped data set.
+wheel: $(VENV)/.dev
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m build --wheel --outdir build/wheel . > build/wheel/build.log
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt build/wheel/*.whl
+	cd build/wheel && venv/bin/fairalm --version && venv/bin/fairalm list > /dev/null && \
+	  venv/bin/python -c "import fairalm.datasets as d; print(d.load_german().describe())"
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/tabular.py
+
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache
