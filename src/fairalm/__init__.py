@@ -4,4 +4,61 @@ Name the protected attribute, keep your model, and get one model that meets the 
 you can defend.
 """
 
+from fairalm.constraints import (
+    Constraint,
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    ErrorParity,
+    PredictiveEquality,
+    PredictiveParity,
+)
+from fairalm.exceptions import (
+    ConstantModelWarning,
+    FairALMWarning,
+    InputError,
+    SmallCellWarning,
+    ToleranceWarning,
+)
+from fairalm.methods import (
+    AugmentedLagrangian,
+    FairALM,
+    FairALMLinear,
+    L2Penalty,
+    Lagrangian,
+    Method,
+    ProxyLagrangian,
+    Reweight,
+    SecantALM,
+    Unconstrained,
+)
+from fairalm.sklearn import FairALMClassifier
+
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "AugmentedLagrangian",
+    "ConstantModelWarning",
+    "Constraint",
+    "DemographicParity",
+    "EqualOpportunity",
+    "EqualizedOdds",
+    "ErrorParity",
+    "FairALM",
+    "FairALMClassifier",
+    "FairALMLinear",
+    "FairALMWarning",
+    "InputError",
+    "L2Penalty",
+    "Lagrangian",
+    "Method",
+    "PredictiveEquality",
+    "PredictiveParity",
+    "ProxyLagrangian",
+    "Reweight",
+    "SecantALM",
+    "SmallCellWarning",
+    "ToleranceWarning",
+    "Unconstrained",
+    "__version__",
+]

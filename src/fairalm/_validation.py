@@ -92,9 +92,7 @@ def encode_groups(
         raise InputError(f"`missing` must be 'error', 'drop' or 'group'; got {missing!r}.")
     frame = _as_columns(sensitive_features)
     if n_rows is not None and len(frame) != n_rows:
-        raise InputError(
-            f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row."
-        )
+        raise InputError(f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row.")
     absent = frame.isna()
     if missing == "error" and absent.to_numpy().any():
         columns = ", ".join(str(c) for c in frame.columns[absent.any()])

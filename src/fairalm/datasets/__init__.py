@@ -1,0 +1,34 @@
+"""Data sets with their label, protected columns and features told apart.
+
+Adult, COMPAS and German are shipped in the package; their loaders read the official files instead if a folder
+is passed as `data_dir`. Law is not shipped: it is looked for in `data_dir`, else in the folder named by the
+environment variable FAIRALM_DATA, else in the cache.
+
+>>> from fairalm.datasets import load
+>>> data = load("adult")
+>>> data.X.shape, data.y.shape, data.groups.unique().tolist()
+((48842, 11), (48842,), ['Male', 'Female'])
+"""
+
+from fairalm.datasets._adult import load_adult
+from fairalm.datasets._compas import load_compas
+from fairalm.datasets._dataset import Dataset
+from fairalm.datasets._german import load_german
+from fairalm.datasets._law import load_law
+from fairalm.datasets._preprocess import preprocess
+from fairalm.datasets._registry import load, names
+from fairalm.datasets._split import split
+from fairalm.datasets._table import read_table
+
+__all__ = [
+    "Dataset",
+    "load",
+    "load_adult",
+    "load_compas",
+    "load_german",
+    "load_law",
+    "names",
+    "preprocess",
+    "read_table",
+    "split",
+]

@@ -1,0 +1,52 @@
+"""Numbers about predictions, each with its interval on data the model was not fitted on."""
+
+from fairalm.measures.binning import bin_scores
+from fairalm.measures.entry import splits_entry
+from fairalm.measures.gaps import MEASURES, Definition, measure_all, measure_of, measures_of
+from fairalm.measures.intervals import difference_interval, range_interval, rate_interval, ratio_interval
+from fairalm.measures.measure import Measure, people_to_settle
+from fairalm.measures.named import (
+    ddp,
+    deo,
+    deo_ratio,
+    dp_ratio,
+    equalized_odds,
+    equalized_odds_ratio,
+    error,
+    error_parity,
+    fpr_gap,
+    predictive_parity,
+)
+from fairalm.measures.rates import RATES, GroupRates, group_rates
+from fairalm.measures.scorers import GapScorer, make_gap_scorer
+
+__all__ = [
+    "MEASURES",
+    "RATES",
+    "Definition",
+    "GapScorer",
+    "GroupRates",
+    "Measure",
+    "bin_scores",
+    "ddp",
+    "deo",
+    "deo_ratio",
+    "difference_interval",
+    "dp_ratio",
+    "equalized_odds",
+    "equalized_odds_ratio",
+    "error",
+    "error_parity",
+    "fpr_gap",
+    "group_rates",
+    "make_gap_scorer",
+    "measure_all",
+    "measure_of",
+    "measures_of",
+    "people_to_settle",
+    "predictive_parity",
+    "range_interval",
+    "rate_interval",
+    "ratio_interval",
+    "splits_entry",
+]

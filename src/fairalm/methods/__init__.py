@@ -1,0 +1,44 @@
+"""The training rules, one per file, and their registry."""
+
+from fairalm.methods.augmented import AugmentedLagrangian
+from fairalm.methods.base import Dual, Method
+from fairalm.methods.fairalm import FairALM, FairALMLinear
+from fairalm.methods.l2_penalty import L2Penalty
+from fairalm.methods.lagrangian import Lagrangian, ProxyLagrangian
+from fairalm.methods.reweight import Reweight
+from fairalm.methods.secant import SecantALM
+from fairalm.methods.unconstrained import Unconstrained
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method
+    for method in (
+        SecantALM,
+        FairALMLinear,
+        FairALM,
+        AugmentedLagrangian,
+        Lagrangian,
+        ProxyLagrangian,
+        L2Penalty,
+        Reweight,
+        Unconstrained,
+    )
+}
+
+#: The rule each backend uses when none is named: the winner, untuned, of `make bench`.
+DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM}
+
+__all__ = [
+    "DEFAULT_METHOD",
+    "METHODS",
+    "AugmentedLagrangian",
+    "Dual",
+    "FairALM",
+    "FairALMLinear",
+    "L2Penalty",
+    "Lagrangian",
+    "Method",
+    "ProxyLagrangian",
+    "Reweight",
+    "SecantALM",
+    "Unconstrained",
+]

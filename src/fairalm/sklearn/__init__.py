@@ -1,0 +1,5 @@
+"""Algorithm 1 on scikit-learn."""
+
+from fairalm.sklearn.classifier import FairALMClassifier
+
+__all__ = ["FairALMClassifier"]

@@ -1,0 +1,167 @@
+"""The criteria: each says which people a group's mean is taken over, and of what.
+
+Every criterion of the paper is a statement about group means of per-sample losses. A criterion here names
+its events (who) and the sign and base of each sample's share in the mean (what); the rest of the library is
+the same for all of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairalm._validation import FloatArray, IntArray
+from fairalm.exceptions import InputError
+from fairalm.moments import Array, Cells, Event
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraint(ABC):
+    """Base of all criteria. Subclasses write :meth:`events` and nothing else.
+
+    Parameters
+    ----------
+    tol : float
+        Bound on every entry of the gap: 0.01 lets rates differ by one point.
+    target : label, optional
+        The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1).
+    """
+
+    tol: float = 0.01
+    target: Any = None
+
+    name: ClassVar[str] = ""
+    measure: ClassVar[str] = ""  # the reported measure that goes with this criterion
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tol <= 1:
+            raise InputError(
+                f"The 'tol' of {type(self).__name__} must lie in [0, 1]: it bounds a difference of rates."
+                f" Got {self.tol!r}."
+            )
+
+    @abstractmethod
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """The events, given the labels as booleans (True where the label is the target).
+
+        Use only operators that numpy arrays and torch tensors share.
+        """
+
+    def cells(self, y: Array, group: IntArray, n_groups: int, sample_weight: FloatArray | None = None) -> Cells:
+        """Lay the events out over one data set."""
+        return Cells(self.events(np.asarray(y, dtype=bool)), group, n_groups, sample_weight)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualOpportunity(Constraint):
+    """Equal error among people whose label is the target: equal FNR, the paper's EO for y=1.
+
+    This is the criterion of all the paper's experiments; its reported measure is the DEO.
+
+    Examples
+    --------
+    >>> EqualOpportunity(tol=0.02)
+    EqualOpportunity(tol=0.02, target=None)
+    """
+
+    name: ClassVar[str] = "equal-opportunity"
+    measure: ClassVar[str] = "deo"
+
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """Y = target."""
+        return (Event("y=target", mask=y),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictiveEquality(Constraint):
+    """Equal error among people whose label is not the target: equal FPR, the paper's EO for y=0."""
+
+    name: ClassVar[str] = "predictive-equality"
+    measure: ClassVar[str] = "fpr_gap"
+
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """Y ≠ target."""
+        return (Event("y≠target", mask=~y),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EqualizedOdds(Constraint):
+    """Equal FNR and equal FPR, each bounded on its own.
+
+    The paper writes equality of odds as d⁰ + d¹ = 0, in which two opposite gaps cancel; here both are bounded.
+    """
+
+    name: ClassVar[str] = "equalized-odds"
+    measure: ClassVar[str] = "equalized_odds"
+
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """Y = target, and y ≠ target."""
+        return (Event("y=target", mask=y), Event("y≠target", mask=~y))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorParity(Constraint):
+    """Equal error rates, which is what the paper's formulas call demographic parity (its mu is the error)."""
+
+    name: ClassVar[str] = "error-parity"
+    measure: ClassVar[str] = "error_parity"
+
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """Everyone."""
+        return (Event("all"),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemographicParity(Constraint):
+    """Equal selection rates: the share predicted as the target does not depend on the group.
+
+    Through ``h = y + (1 - 2y) loss``, which is exact for 0/1 and for sigmoid losses.
+    """
+
+    name: ClassVar[str] = "demographic-parity"
+    measure: ClassVar[str] = "ddp"
+
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """Everyone, counted by prediction."""
+        positive = 1.0 * y
+        return (Event("all", sign=1.0 - 2.0 * positive, base=positive),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictiveParity(Constraint):
+    """Equal false discovery rates: among people predicted as the target, equally many should not be.
+
+    Linear-fractional in the classifier, so each round works with the linearisation at the last one. There is no
+    certificate for it, and the rate of a mixture is not the mean of its members' rates.
+    """
+
+    name: ClassVar[str] = "predictive-parity"
+    measure: ClassVar[str] = "predictive_parity"
+
+    def events(self, y: Array) -> tuple[Event, ...]:
+        """Predicted target: both sums run over ``h = y + (1 - 2y) loss``."""
+        positive = 1.0 * y
+        return (
+            Event(
+                "predicted target",
+                sign=1.0 - positive,
+                over_sign=1.0 - 2.0 * positive,
+                over_base=positive,
+            ),
+        )
+
+
+CONSTRAINTS: dict[str, type[Constraint]] = {
+    constraint.name: constraint
+    for constraint in (
+        EqualOpportunity,
+        PredictiveEquality,
+        EqualizedOdds,
+        ErrorParity,
+        DemographicParity,
+        PredictiveParity,
+    )
+}

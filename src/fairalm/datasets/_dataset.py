@@ -1,0 +1,195 @@
+"""A table together with what its columns are for."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairalm._validation import IntArray, check_binary, encode_groups
+from fairalm.datasets._table import check_frame, no_such
+from fairalm.exceptions import InputError
+
+WIDTH = 80
+MOST_GROUPS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A table, and which of its columns is the label, which protected, which may be used to predict.
+
+    Attributes
+    ----------
+    name : str
+        Short name.
+    frame : pandas.DataFrame
+        Features, protected columns and target. Numbers are numeric, categories are text; a missing value is
+        NaN.
+    target : str
+        Column of the label.
+    positive : object
+        The label that counts as 1 in `y`.
+    protected : tuple of str
+        Columns by which fairness is judged.
+    features : tuple of str
+        Columns a model may use; the protected ones are not among them.
+    description : str
+        What the label means, where the data come from, their licence.
+
+    Examples
+    --------
+    >>> from fairalm.datasets import load_german
+    >>> data = load_german()
+    >>> data.X.shape, data.y[:5].tolist(), data.groups.name
+    ((1000, 19), [1, 0, 1, 1, 0], 'foreign_worker')
+    """
+
+    name: str
+    frame: pd.DataFrame = field(repr=False)
+    target: str
+    positive: Any
+    protected: tuple[str, ...]
+    features: tuple[str, ...]
+    description: str = field(default="", repr=False)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        target: str,
+        protected: str | Sequence[str],
+        positive: Any = None,
+        drop: str | Sequence[str] = (),
+        name: str = "table",
+    ) -> Dataset:
+        """Make a data set of your own table: every column not named here is a feature.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row per person.
+        target : str
+            Column of the label; exactly two values, none missing.
+        protected : str or sequence of str
+            One or several protected columns.
+        positive : object, optional
+            The label that counts as 1, by value or as text ("1" finds 1). Default: the larger of the two in
+            sort order: 1 rather than 0, "yes" rather than "no".
+        drop : str or sequence of str
+            Columns to leave out: row numbers, names, what is known only after the label.
+        name : str
+            Short name for reports.
+
+        Examples
+        --------
+        >>> table = pd.DataFrame({"age": [30, 41], "sex": ["F", "M"], "hired": ["no", "yes"]})
+        >>> data = Dataset.from_frame(table, target="hired", protected="sex")
+        >>> data.features, data.positive, data.y.tolist()
+        (('age',), 'yes', [0, 1])
+        """
+        check_frame(frame, "The table")
+        protected, drop = _as_tuple(protected), _as_tuple(drop)
+        for column in (target, *protected, *drop):
+            if column not in frame.columns:
+                raise no_such("column", column, frame.columns)
+        if not protected:
+            raise InputError("No protected column is named: pass protected='...'.")
+        roles = (target, *protected, *drop)
+        twice = sorted({column for column in roles if roles.count(column) > 1})
+        if twice:
+            raise InputError(f"Column {twice[0]!r} is named twice among target, protected and drop.")
+        features = tuple(c for c in frame.columns if c not in roles)
+        if not features:
+            raise InputError("No column is left as a feature: all are target, protected or dropped.")
+        frame = frame[[c for c in frame.columns if c not in drop]].reset_index(drop=True)
+        return cls(name, frame, target, _positive(frame[target], positive), protected, features)
+
+    @property
+    def X(self) -> pd.DataFrame:
+        """The features."""
+        return self.features_frame()
+
+    @property
+    def y(self) -> IntArray:
+        """The label as 0 and 1 (1 = `positive`)."""
+        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
+
+    @property
+    def groups(self) -> pd.Series[Any] | pd.DataFrame:
+        """The protected column; a data frame if there are several."""
+        if len(self.protected) == 1:
+            return self.frame[self.protected[0]]
+        return self.frame[list(self.protected)]
+
+    def features_frame(self, *, with_protected: bool = False) -> pd.DataFrame:
+        """Return the features, and on request the protected columns after them."""
+        return self.frame[[*self.features, *(self.protected if with_protected else ())]]
+
+    def protect(self, *columns: str) -> Dataset:
+        """Return the same data with other protected columns; the present ones become features again.
+
+        Examples
+        --------
+        >>> from fairalm.datasets import load_adult
+        >>> data = load_adult().protect("race")
+        >>> data.protected, "sex" in data.features, "race" in data.features
+        (('race',), True, False)
+        """
+        if not columns:
+            raise InputError("protect() needs at least one column.")
+        known = [c for c in self.frame.columns if c in self.features or c in self.protected]
+        for column in columns:
+            if column not in known:
+                raise no_such("column", column, known)
+        features = tuple(c for c in known if c not in columns)
+        return replace(self, protected=tuple(dict.fromkeys(columns)), features=features)
+
+    def describe(self) -> str:
+        """Rows, base rate, groups with theirs, and what the label means, in at most 80 columns."""
+        y = self.y
+        groups = encode_groups(self.groups, missing="group", min_groups=1)
+        rows = [("group", "rows", "share", "positive")]
+        for code in np.argsort(-groups.sizes, kind="stable")[:MOST_GROUPS]:
+            size, rate = int(groups.sizes[code]), float(y[groups.codes == code].mean())
+            name = groups.names[code]
+            rows.append(
+                (
+                    name if len(name) <= 40 else f"{name[:37]}...",
+                    f"{size:,}",
+                    f"{size / len(y):.1%}",
+                    f"{rate:.1%}",
+                )
+            )
+        width = max(len(row[0]) for row in rows)
+        lines = [
+            *textwrap.wrap(f"{self.name}: {len(y):,} rows, {len(self.features)} features", WIDTH),
+            *textwrap.wrap(f"label: {self.target} = {self.positive}, {y.mean():.1%} of rows", WIDTH),
+            *textwrap.wrap(f"protected: {', '.join(self.protected)}", WIDTH),
+            *(f"  {row[0]:<{width}}  {row[1]:>9}  {row[2]:>6}  {row[3]:>8}" for row in rows),
+        ]
+        if groups.n_groups > MOST_GROUPS:
+            lines.append(f"  ... and {groups.n_groups - MOST_GROUPS} smaller groups")
+        return "\n".join([*lines, *textwrap.wrap(self.description, WIDTH)])
+
+
+def _as_tuple(columns: str | Sequence[str]) -> tuple[str, ...]:
+    return (columns,) if isinstance(columns, str) else tuple(columns)
+
+
+def _positive(labels: pd.Series[Any], positive: Any) -> Any:
+    """Return the label that counts as 1, after checking that there are two."""
+    try:
+        _, (low, high) = check_binary(labels)
+    except InputError as error:
+        raise InputError(f"Target column {labels.name!r}: {error}") from error
+    for label in (low, high):
+        if positive is not None and (label == positive or str(label) == str(positive)):
+            return label
+    if positive is None:
+        return high
+    raise InputError(f"positive={positive!r} is not a label of {labels.name!r}: it has {low!r} and {high!r}.")

@@ -1,0 +1,139 @@
+"""A user's own file as a table, and the checks every table passes."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import os
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from fairalm.exceptions import InputError
+
+
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
+    r"""Read a .csv or .parquet file.
+
+    A .csv file is UTF-8 text, separated by commas, its first line the column names. A .parquet file needs
+    pyarrow.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; its suffix says what it is.
+
+    Returns
+    -------
+    pandas.DataFrame
+        At least one row, and column names that are text and differ.
+
+    Raises
+    ------
+    InputError
+        If there is no such file or it holds no usable table; one sentence says why.
+    ImportError
+        If a .parquet file is asked for and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "people.csv"
+    >>> _ = path.write_text("age,sex\n31,F\n47,M\n")
+    >>> read_table(path).shape
+    (2, 2)
+    >>> folder.cleanup()
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name the file inside it.")
+    if not path.exists():
+        raise InputError(f"There is no file {path}: check the path.")
+    if suffix not in (".csv", ".parquet"):
+        raise InputError(f"{path} ends in {suffix!r}: only .csv and .parquet files can be read.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty: it needs a header and at least one row.")
+    frame = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
+    check_frame(frame, str(path))
+    return frame
+
+
+def check_frame(frame: pd.DataFrame, name: str) -> None:
+    """Refuse what is not a data frame with rows and distinct text names."""
+    if not isinstance(frame, pd.DataFrame):
+        raise InputError(f"{name} must be a pandas DataFrame; got {type(frame).__name__}.")
+    _check_distinct(list(frame.columns), name)
+    numbered = [c for c in frame.columns if not isinstance(c, str)]
+    if numbered:
+        raise InputError(f"{name} has a column named {numbered[0]!r}: column names must be text, rename it.")
+    if frame.empty:
+        raise InputError(f"{name} has {len(frame)} rows and {frame.shape[1]} columns: nothing to learn from.")
+
+
+def no_such(what: str, name: str, known: Iterable[str]) -> InputError:
+    """Error for a name that is not among the known ones, with the nearest of them.
+
+    >>> raise no_such("column", "sexx", ["age", "sex"])
+    Traceback (most recent call last):
+    ...
+    fairalm.exceptions.InputError: There is no column 'sexx', did you mean 'sex'? There are: age, sex.
+    """
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
+    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.")
+
+
+def _check_distinct(columns: list[str], name: str) -> None:
+    repeated = ", ".join(repr(c) for c, times in Counter(columns).items() if times > 1)
+    if repeated:
+        raise InputError(f"{name} has columns of the same name ({repeated}): rename them.")
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    with path.open("rb") as raw:
+        if b"\0" in raw.read(65536):
+            raise InputError(f"{path} is not text: save it as CSV UTF-8.")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = (row for row in csv.reader(file) if row)
+            _check_header(next(rows, []), next(rows, []), path)
+        return pd.read_csv(path, encoding="utf-8-sig", low_memory=False)
+    except InputError:
+        raise
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8 text: save it as CSV UTF-8.") from error
+    except (csv.Error, ValueError) as error:
+        raise InputError(f"{path} cannot be read as CSV ({str(error).strip()}).") from error
+
+
+def _check_header(header: list[str], first: list[str], path: Path) -> None:
+    """Refuse what pandas would rename or misread without a word."""
+    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
+        raise InputError(f"{path} is not separated by commas (header {header[0]!r}): save it with commas.")
+    if not all(column.strip() for column in header):
+        # a row number saved by mistake would become a feature
+        raise InputError(f"{path} has a column without a name: name it, or save without row numbers.")
+    _check_distinct(header, str(path))
+    if len(first) > len(header):
+        raise InputError(f"{path} has {len(header)} names in its header but {len(first)} values in a row.")
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ImportError('Reading .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
+    try:
+        _check_distinct(pyarrow.parquet.read_schema(path).names, str(path))
+        frame = pd.read_parquet(path, engine="pyarrow")
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these
+        reason = str(error).splitlines()[0].split(". ")[0]
+        raise InputError(f"{path} cannot be read as Parquet ({reason}).") from error
+    return frame.reset_index(drop=frame.index.name is None)

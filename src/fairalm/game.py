@@ -1,0 +1,247 @@
+"""Algorithm 1: the game between the classifier and the multipliers, over any oracle.
+
+The oracle is a callable that answers a table of weights with a classifier's error and moments. scikit-learn, the
+last layer of a net and Spark each bring their own; a finite family of classifiers is the simplest one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fairalm._validation import FloatArray, IntArray
+from fairalm.methods.base import Method
+from fairalm.mixtures import Mixture, best_mixture, choose_single, lower_bound, penalised
+from fairalm.moments import Array, Moments
+
+Predictor = Literal["single", "last", "average", "mixture"]
+CERTIFIED = 2e-3  # a fifth of a point of error: below this no further round is worth its fit
+MIXTURE_ROUNDS = 20  # best answers to the mixture's prices, at most
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A classifier as the game sees it.
+
+    Parameters
+    ----------
+    error : float
+        Its 0/1 error.
+    moments : Moments
+        Its cells' means, on the data that moves the multipliers.
+    model : object
+        The classifier itself.
+    fit_moments : Moments, optional
+        Its cells' means on the data it was fitted on, where that differs.
+    selection : float
+        Share of people it predicts as the target.
+    """
+
+    error: float
+    moments: Moments
+    model: Any = None
+    fit_moments: Moments | None = None
+    selection: float = float("nan")
+
+    @property
+    def gap(self) -> FloatArray:
+        """The gaps in one row."""
+        return np.asarray(self.moments.gap, dtype=float).ravel()
+
+
+#: (table of weights or None for the plain fit, the last classifier or None) -> the new classifier
+Oracle = Callable[[Array | None, Outcome | None], Outcome]
+
+
+class Game:
+    """What was found and how it was played.
+
+    Attributes
+    ----------
+    found : list of Outcome
+        The classifiers; the first is the plain one.
+    errors, gaps : arrays of shape (found,) and (found, rows)
+        Theirs.
+    played : list of int
+        Which of them was played in each round.
+    multipliers : list of array
+        Lambda of each round.
+    tol, bound : float
+        The tolerance, and the B of the certificate.
+    """
+
+    def __init__(self, plain: Outcome, *, tol: float, bound: float = 1.0) -> None:
+        self.found = [plain]
+        self.errors = np.array([plain.error])
+        self.gaps = plain.gap[None, :]
+        self.played: list[int] = []
+        self.multipliers: list[FloatArray] = []
+        self.tol = tol
+        self.bound = bound
+        self._eligible: set[int] = set()
+        self._multiplier_of: dict[int, FloatArray] = {}
+
+    def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
+        """Take a classifier into the set with the multipliers it was fitted for; its index."""
+        self.found.append(outcome)
+        self.errors = np.append(self.errors, outcome.error)
+        self.gaps = np.vstack([self.gaps, outcome.gap])
+        self._eligible.add(len(self.found) - 1)
+        self._multiplier_of[len(self.found) - 1] = multiplier
+        return len(self.found) - 1
+
+    def multiplier_of(self, index: int) -> FloatArray:
+        """The multipliers a classifier was fitted for; 0 for the plain one."""
+        return self._multiplier_of.get(index, np.zeros(self.gaps.shape[1]))
+
+    @property
+    def selections(self) -> FloatArray:
+        """Selection rates of the found."""
+        return np.array([outcome.selection for outcome in self.found])
+
+    def record(self, index: int, multiplier: FloatArray) -> None:
+        """Note a round."""
+        self.played.append(index)
+        self.multipliers.append(multiplier)
+        self._eligible.add(index)
+
+    @property
+    def resolved_tol(self) -> float:
+        """The tolerance, or half a person of the smallest cell where no model can do better."""
+        counts = np.asarray(self.found[0].moments.counts)
+        return max(self.tol, 0.5 / float(counts[counts > 0].min()))
+
+    def mixture(self) -> Mixture:
+        """The best mixture of the found."""
+        return best_mixture(self.errors, self.gaps, tol=self.tol, bound=self.bound)
+
+    def weights(self, predictor: Predictor) -> FloatArray:
+        """Probabilities over the found of the model that `predictor` names."""
+        n = len(self.found)
+        if predictor == "average":
+            return np.asarray(np.bincount(self.played, minlength=n) / len(self.played))
+        if predictor == "mixture":
+            return self.mixture().weights
+        if predictor == "last":
+            return np.asarray(np.eye(n)[self.played[-1]])
+        eligible = np.array(sorted(self._eligible))  # the plain model only if a rule played it
+        index = choose_single(self.errors[eligible], self.gaps[eligible], tol=self.tol)
+        return np.asarray(np.eye(n)[eligible[index]])
+
+    def excess(self, weights: FloatArray) -> float:
+        """How much more this mixture costs than any mixture of the found must: its optimality gap."""
+        cost = penalised(float(weights @ self.errors), weights @ self.gaps, tol=self.tol, bound=self.bound)
+        return max(0.0, cost - self.mixture().value)
+
+    def is_settled(self, predictor: Predictor) -> bool:
+        """Whether the model named meets the tolerance and is certified to `CERTIFIED`."""
+        weights = self.weights(predictor)
+        within = abs(weights @ self.gaps).max() <= self.tol + 1e-12
+        return bool(within) and self.excess(weights) <= CERTIFIED
+
+
+def play(
+    oracle: Oracle,
+    method: Method,
+    *,
+    tol: float,
+    max_iter: int = 50,
+    bound: float = 1.0,
+    predictor: Predictor = "single",
+    early_stop: bool = True,
+    certify: bool = True,
+    on_round: Callable[[int, Outcome], None] | None = None,
+) -> Game:
+    """Play Algorithm 1, or any other rule in its place.
+
+    Parameters
+    ----------
+    oracle : callable
+        Fits a classifier to a table of weights.
+    method : Method
+        The rule that moves the multipliers.
+    tol : float
+        Bound on the gaps.
+    max_iter : int
+        Rounds at most.
+    bound : float
+        B of the certificate.
+    predictor : {"single", "last", "average", "mixture"}
+        The model that is wanted; it decides when to stop.
+    early_stop : bool
+        Stop as soon as that model meets the tolerance and its optimality gap on the found is small.
+    certify : bool
+        Ask the oracle for its best answer to the mixture's prices, which the certificate rests on. With
+        ``predictor="mixture"`` this goes on until no answer improves the mixture.
+    on_round : callable, optional
+        Called with the round and its outcome.
+    """
+    plain = oracle(None, None)
+    game = Game(plain, tol=tol, bound=bound)
+    last, dual, table = plain, method.start(plain.moments, tol), None
+    for t in range(max_iter):
+        asked = method.weights(last.moments, dual)
+        if table is not None and np.array_equal(asked, table):
+            break
+        table = asked
+        multiplier = np.asarray(method.multiplier(dual), dtype=float).ravel()
+        index = _respond(game, oracle, table, last, multiplier, best=method.plays_best)
+        last = game.found[index]
+        game.record(index, multiplier)
+        if on_round is not None:
+            on_round(t + 1, last)
+        if early_stop and game.is_settled(predictor):
+            break
+        dual = method.update(last.moments, dual)
+    if certify and method.has_dual:
+        _certify(game, oracle, MIXTURE_ROUNDS if predictor == "mixture" else 1)
+    return game
+
+
+def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier: FloatArray, *, best: bool) -> int:
+    """The index of h_t among the found. With `best`, a new classifier joins only if it lowers the Lagrangian."""
+    new = oracle(table, last) if np.any(table) else None
+    if best:
+        values = game.errors + game.gaps @ multiplier
+        if new is None or new.error + new.gap @ multiplier >= values.min():
+            return int(values.argmin())
+    return 0 if new is None else game.add(new, multiplier)
+
+
+def _certify(game: Game, oracle: Oracle, rounds: int) -> None:
+    """Add the oracle's answer to the mixture's prices, until it no longer helps."""
+    for _ in range(rounds):
+        mixture = game.mixture()
+        if not mixture.prices.any():
+            return  # the plain fit is the answer to prices of 0
+        at = game.found[int(mixture.weights.argmax())]
+        shape = at.moments.gap.shape
+        new = oracle(at.moments.pull(mixture.prices.reshape(shape)), at)
+        game.add(new, mixture.prices)
+        reached = new.error + new.gap @ mixture.prices - game.tol * abs(mixture.prices).sum()
+        if reached >= mixture.value - CERTIFIED:
+            return
+
+
+def saddle_gaps(game: Game) -> FloatArray:
+    """Saddle gap of the average play after each round: e(q) + B (|d(q)| - tol)+ less the best answer to lambda_bar.
+
+    The best answer is sought among the classifiers played up to that round, so the figure is about mixtures of them.
+    """
+    played: IntArray = np.array(game.played)
+    rounds = np.arange(1, len(played) + 1)[:, None]
+    errors, gaps = game.errors, game.gaps
+    mean_error = np.cumsum(errors[played]) / rounds[:, 0]
+    mean_gap = np.cumsum(gaps[played], axis=0) / rounds
+    mean_lambda = np.cumsum(np.stack(game.multipliers), axis=0) / rounds
+    result = np.empty(len(played))
+    seen: list[int] = []
+    for t, index in enumerate(game.played):
+        if index not in seen:
+            seen.append(index)
+        floor = lower_bound(errors[seen], gaps[seen], mean_lambda[t], tol=game.tol)
+        result[t] = penalised(mean_error[t], mean_gap[t], tol=game.tol, bound=game.bound) - floor
+    return result

@@ -1,0 +1,101 @@
+"""One reported number: its value, its interval, and what it rests on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from fairalm.exceptions import InputError
+
+Split = Literal["heldout", "train"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number about predictions.
+
+    Attributes
+    ----------
+    name : str
+        Its name in the registry ``MEASURES``.
+    value : float or None
+        None when it is undefined; `note` says why.
+    low, high : float or None
+        Ends of the interval; None on training data and when undefined.
+    n : int
+        People in the cells it rests on.
+    n_min : int
+        People in the smallest of these cells.
+    signed : float or None
+        mu0 - mu1 for a difference between two groups; over several events, of the one with the larger gap.
+    note : str
+        "" or what to know before relying on the number: small or empty cells.
+    split : {"heldout", "train"}
+        Whether the model was fitted on this data.
+
+    Examples
+    --------
+    >>> print(Measure("deo", 0.031, low=0.012, high=0.05, n=1200, n_min=400))
+    3.1 % [1.2, 5.0]
+    """
+
+    name: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    n_min: int
+    signed: float | None = None
+    note: str = ""
+    split: Split = "heldout"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the name, ready for JSON."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "n": self.n,
+            "n_min": self.n_min,
+            "signed": self.signed,
+            "note": self.note,
+            "split": self.split,
+        }
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return self.note
+        if self.low is None or self.high is None:
+            return f"{100 * self.value:.1f} % ({self.split})"
+        return f"{100 * self.value:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+
+
+def people_to_settle(measure: Measure, tol: float) -> int | None:
+    """About how many people the smallest cell would need for the interval to leave out `tol`.
+
+    All cells are taken to grow alike and the value to stay, so that the half-width shrinks with the square
+    root of the number of people.
+
+    Returns
+    -------
+    int or None
+        The present number if the interval leaves `tol` out already; None if the measure is undefined, has no
+        interval, or sits on `tol`, where no number of people is enough.
+
+    Examples
+    --------
+    >>> people_to_settle(Measure("deo", 0.03, low=0.0, high=0.07, n=900, n_min=100), tol=0.01)
+    400
+    """
+    if tol < 0:
+        raise InputError(f"`tol` must be 0 or more; got {tol!r}.")
+    if measure.value is None or measure.low is None or measure.high is None:
+        return None
+    if not measure.low <= tol <= measure.high:
+        return measure.n_min
+    distance = abs(measure.value - tol)
+    if distance == 0:
+        return None
+    half_width = max(measure.value - measure.low, measure.high - measure.value)
+    return max(measure.n_min, math.ceil(round(measure.n_min * (half_width / distance) ** 2, 6)))

@@ -1,0 +1,72 @@
+"""Measures as scikit-learn scorers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
+
+from fairalm.exceptions import InputError
+from fairalm.measures.gaps import MEASURES, measure_of
+from fairalm.measures.rates import group_rates
+
+
+class GapScorer(BaseEstimator):  # type: ignore[misc]
+    """Score an estimator by a measure of its predictions; greater is better: minus a gap, plus a ratio.
+
+    A ``BaseEstimator`` for its metadata routing: it asks for ``sensitive_features`` unless told otherwise
+    with ``set_score_request``. An undefined measure scores NaN.
+
+    Parameters
+    ----------
+    measure : str
+        A key of ``MEASURES``.
+    target : object, optional
+        The label that counts as positive; by default the estimator's last class.
+    """
+
+    __metadata_request__score = {"sensitive_features": True, "estimator": UNUSED}  # noqa: RUF012
+
+    def __init__(self, measure: str, target: Any = None) -> None:
+        self.measure = measure
+        self.target = target
+
+    def __call__(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
+        """Score, as scikit-learn calls a scorer."""
+        return self.score(estimator, X, y, sensitive_features=sensitive_features)
+
+    def score(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
+        """Predict `X` and compare with `y`."""  # a method of this name, because routing reads its signature
+        target = self.target
+        if target is None and hasattr(estimator, "classes_"):
+            target = estimator.classes_[-1]
+        rates = group_rates(y, estimator.predict(X), sensitive_features=sensitive_features, target=target)
+        value = measure_of(self.measure, rates, train=True).value  # train: no interval is needed
+        if value is None:
+            return math.nan
+        return value if MEASURES[self.measure].kind == "ratio" else 0.0 - value
+
+
+def make_gap_scorer(measure: str, *, target: Any = None) -> GapScorer:
+    """Make a scorer for model selection out of a measure.
+
+    Parameters
+    ----------
+    measure : str
+        A key of ``MEASURES``, for example "deo".
+    target : object, optional
+        The label that counts as positive; by default the estimator's last class.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> X, y, sex = [[0], [1], [2], [3]], [0, 1, 0, 1], ["F", "F", "M", "M"]
+    >>> model = DummyClassifier(strategy="constant", constant=1).fit(X, y)
+    >>> make_gap_scorer("deo")(model, X, y, sensitive_features=sex)
+    0.0
+    """
+    if measure not in MEASURES:
+        raise InputError(f"There is no measure {measure!r}; choose from {', '.join(MEASURES)}.")
+    return GapScorer(measure, target)

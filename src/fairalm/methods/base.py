@@ -1,0 +1,79 @@
+"""What every training rule is: a table of means in, a table of weights out, its multipliers passed along."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from array_api_compat import array_namespace
+
+from fairalm.moments import Array, Moments
+
+
+@dataclass(frozen=True)
+class Dual:
+    """The state of a rule between two rounds.
+
+    Parameters
+    ----------
+    value : array
+        The multipliers, shape (events, rows); rules with two per row stack them first.
+    tol : float
+        The criterion's tolerance.
+    t : int
+        The round to come, from 1.
+    memory : tuple of arrays
+        What a rule remembers besides.
+    """
+
+    value: Array
+    tol: float
+    t: int = 1
+    memory: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """Base of all rules. Settings are frozen; the state is a :class:`Dual` passed in and out.
+
+    A subclass writes :meth:`weights` and, if it has multipliers, :meth:`step`.
+    """
+
+    name: ClassVar[str] = ""
+    strict_dual: ClassVar[bool] = False  # the dual step sees 0/1 errors even where the primal has a surrogate
+    plays_best: ClassVar[bool] = False  # h_t is the best classifier found so far, not always the newest
+    has_dual: ClassVar[bool] = True
+
+    def start(self, moments: Moments, tol: float) -> Dual:
+        """The state before the first round: all multipliers 0."""
+        return Dual(0.0 * moments.gap, tol)
+
+    @abstractmethod
+    def weights(self, moments: Moments, dual: Dual) -> Array:
+        """The derivative of the penalty by mu, shape (events, groups), at the last classifier's moments."""
+
+    def step(self, moments: Moments, dual: Dual) -> Dual:
+        """The dual step on rows that are defined; :meth:`update` sees to the others."""
+        return dual
+
+    def update(self, moments: Moments, dual: Dual) -> Dual:
+        """The state of the next round. A row with an empty cell keeps its multiplier."""
+        xp = array_namespace(moments.counts)
+        stepped = self.step(moments, dual)
+        defined = (abs(moments.contrast) > 0).any(-1)
+        return replace(stepped, value=xp.where(defined, stepped.value, dual.value), t=dual.t + 1)
+
+    def multiplier(self, dual: Dual) -> Array:
+        """The multipliers as one lambda per row of C."""
+        return dual.value
+
+
+def soft(x: Array, threshold: float) -> Array:
+    """Soft threshold: towards 0 by `threshold`, and 0 once there."""
+    return x - x.clip(-threshold, threshold)
+
+
+def clip_to(x: Array, bound: float | None) -> Array:
+    """Keep the entries within ±bound; no bound, no change."""
+    return x if bound is None else x.clip(-bound, bound)

@@ -1,0 +1,33 @@
+"""The squared gap as a penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairalm.methods.base import Dual, Method
+from fairalm.moments import Array, Moments
+from fairalm.schedules import Schedule, check_eta, step_size
+
+
+@dataclass(frozen=True)
+class L2Penalty(Method):
+    """Penalty eta |d|², so weights 2 eta C'd. Appendix, "l2 penalty".
+
+    Parameters
+    ----------
+    eta : float or schedule
+        The penalty parameter.
+    """
+
+    eta: float | Schedule = 0.1
+
+    name: ClassVar[str] = "l2"
+    has_dual: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_eta(self, self.eta)
+
+    def weights(self, moments: Moments, dual: Dual) -> Array:
+        """2 eta C'd."""
+        return 2.0 * step_size(self.eta, dual.t) * moments.pull(moments.gap)

@@ -1,0 +1,30 @@
+"""More weight for small cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from array_api_compat import array_namespace
+
+from fairalm.methods.base import Dual, Method
+from fairalm.moments import Array, Moments
+
+
+@dataclass(frozen=True)
+class Reweight(Method):
+    """Penalty sum of eta_c mu_c, eta_c proportional to 1 / n_c and summing to one. Appendix, "Reweight".
+
+    It balances losses, so it suits criteria whose mu is an error. Under demographic parity mu is a selection rate,
+    and the penalty lowers that of everyone.
+    """
+
+    name: ClassVar[str] = "reweight"
+    has_dual: ClassVar[bool] = False
+
+    def weights(self, moments: Moments, dual: Dual) -> Array:
+        """1 / n_c over the sum of all 1 / n_c; 0 for an empty cell."""
+        xp = array_namespace(moments.counts)
+        present = moments.counts > 0
+        inverse = xp.where(present, 1.0 / xp.where(present, moments.counts, xp.ones_like(moments.mu)), 0.0)
+        return inverse / xp.sum(inverse)

@@ -1,0 +1,21 @@
+"""No penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fairalm.methods.base import Dual, Method
+from fairalm.moments import Array, Moments
+
+
+@dataclass(frozen=True)
+class Unconstrained(Method):
+    """The plain model: weights 0. Appendix, "Unconstrained"."""
+
+    name: ClassVar[str] = "unconstrained"
+    has_dual: ClassVar[bool] = False
+
+    def weights(self, moments: Moments, dual: Dual) -> Array:
+        """0."""
+        return 0.0 * moments.mu

@@ -1,0 +1,357 @@
+"""Algorithm 1 around any scikit-learn classifier."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+from sklearn.utils._tags import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from fairalm._validation import FloatArray, Groups, Missing, check_binary, encode_groups
+from fairalm.constraints import Constraint, EqualOpportunity
+from fairalm.exceptions import ConstantModelWarning, InputError, ToleranceWarning
+from fairalm.game import Game, Predictor, play, saddle_gaps
+from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.sklearn.progress import round_bar
+from fairalm.sklearn.signals import CrossfitSignal, HeldoutSignal, Problem, Signal, TrainSignal
+
+DualSignal = Literal["train", "heldout", "crossfit"]
+PREDICTORS = ("single", "last", "average", "mixture")
+
+
+def _members_have(name: str) -> Any:
+    def check(self: FairALMClassifier) -> bool:
+        estimator = getattr(self, "estimator_", None)
+        return hasattr(self._template() if estimator is None else estimator, name)
+
+    return check
+
+
+def _is_one_model(self: FairALMClassifier) -> bool:
+    return self.predictor in ("single", "last") and bool(_members_have("decision_function")(self))
+
+
+class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that meets a fairness criterion, by Algorithm 1 over any estimator that takes `sample_weight`.
+
+    Each round fits the estimator on weights that answer the gap of the round before. The protected attribute is
+    needed to fit, never to predict.
+
+    Parameters
+    ----------
+    estimator : classifier or pipeline, optional
+        What to train; ``LogisticRegression(max_iter=1000)`` if left out. Of a pipeline, all steps but the last are
+        fitted once.
+    constraint : Constraint, optional
+        The criterion with its tolerance; ``EqualOpportunity()`` if left out.
+    method : Method, optional
+        The rule; :class:`fairalm.SecantALM` if left out, which needs no tuning.
+    max_iter : int
+        Rounds at most.
+    predictor : {"single", "last", "average", "mixture"}
+        "single": of the classifiers found, the one with the smallest error within the tolerance (else the smallest gap).
+        "last": the last one, as the paper returns. "average": each person's prediction is drawn from the classifiers
+        played. "mixture": drawn from the best mixture, usually two classifiers.
+    dual_signal : {"train", "heldout", "crossfit"}
+        Where errors and gaps are measured: on the training rows; on a share held out of the fits; or on out-of-fold
+        predictions, which costs `n_folds` + 1 fits a round. On small or wide data a training gap of 0 says nothing about
+        new people; the other two do.
+    heldout_size : float
+        The share held out.
+    n_folds : int
+        Folds of "crossfit".
+    missing : {"error", "drop", "group"}
+        What to do with a missing protected value.
+    merge_below : int, optional
+        Merge groups with fewer people than this into "other".
+    bound : float
+        B of the certificate: multipliers up to this size.
+    early_stop : bool
+        Stop once the model meets the tolerance and the certificate is small; otherwise play `max_iter` rounds.
+    random_state : int, RandomState or None
+        Draws held-out rows, folds, and the predictions of "average" and "mixture".
+    verbose : bool
+        Show a progress bar.
+
+    Attributes
+    ----------
+    estimator_ : fitted estimator
+        The model ("single", "last"), or the likeliest member.
+    estimators_, weights_ : list, array
+        The members of the predictor and their probabilities; one with probability 1 for "single" and "last".
+    dual_ : array
+        The multipliers that `estimator_` was fitted with, shape (events, rows of C).
+    history_ : DataFrame
+        One row per round: t, lambda, error, gap, Lagrangian, saddle gap.
+    gap_, error_ : float
+        Largest absolute gap, and error, of the predictor on the dual signal.
+    saddle_gap_, optimality_gap_ : float
+        How much the average play and the predictor may exceed the best mixture of the classifiers found, at
+        |lambda| <= `bound`; NaN for a criterion that is not linear. See docs/certificate.md for what that proves.
+    n_oracle_calls_ : int
+        Fits of the estimator.
+    groups_ : tuple
+        The groups, in the order of the codes.
+
+    Examples
+    --------
+    >>> from fairalm import EqualOpportunity, FairALMClassifier
+    >>> from fairalm.datasets import load_compas, preprocess
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> data = load_compas()
+    >>> pipeline = make_pipeline(preprocess(data.X), LogisticRegression())
+    >>> clf = FairALMClassifier(pipeline, constraint=EqualOpportunity(tol=0.01))
+    >>> clf = clf.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> bool(clf.gap_ <= 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        constraint: Constraint | None = None,
+        method: Method | None = None,
+        max_iter: int = 50,
+        predictor: Predictor = "single",
+        dual_signal: DualSignal = "train",
+        heldout_size: float = 0.25,
+        n_folds: int = 3,
+        missing: Missing = "error",
+        merge_below: int | None = None,
+        bound: float = 1.0,
+        early_stop: bool = True,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.constraint = constraint
+        self.method = method
+        self.max_iter = max_iter
+        self.predictor = predictor
+        self.dual_signal = dual_signal
+        self.heldout_size = heldout_size
+        self.n_folds = n_folds
+        self.missing = missing
+        self.merge_below = merge_below
+        self.bound = bound
+        self.early_stop = early_stop
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> FairALMClassifier:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, features)
+            What the estimator takes.
+        y : array of shape (n,)
+            Two labels.
+        sensitive_features : array, Series, data frame or dict of columns
+            The protected attribute, one value per row; several columns are crossed.
+        sample_weight : array of shape (n,), optional
+            Weights of the people.
+        """
+        self._check_settings()
+        rng = check_random_state(self.random_state)
+        constraint, method = self._constraint(), self._method()
+        problem, groups = self._problem(X, y, sensitive_features, sample_weight)
+        signal = self._signal(problem, rng)
+        with round_bar(self.max_iter, self.verbose) as on_round:
+            game = play(
+                signal,
+                method,
+                tol=constraint.tol,
+                max_iter=self.max_iter,
+                bound=self.bound,
+                predictor=self.predictor,
+                early_stop=self.early_stop,
+                certify=signal.cells.is_linear,
+                on_round=on_round,
+            )
+        self.groups_ = groups.labels
+        self.n_oracle_calls_ = signal.n_oracle_calls
+        self._seed = int(rng.randint(np.iinfo(np.int32).max))
+        self._read_game(game, signal)
+        if not isinstance(method, Unconstrained):
+            self._warn(game)
+        return self
+
+    def _check_settings(self) -> None:
+        rules: list[tuple[str, bool, str]] = [
+            ("max_iter", isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1, "at least 1"),
+            ("predictor", self.predictor in PREDICTORS, f"one of {', '.join(PREDICTORS)}"),
+            (
+                "dual_signal",
+                self.dual_signal in ("train", "heldout", "crossfit"),
+                "train, heldout or crossfit",
+            ),
+            ("heldout_size", 0 < self.heldout_size <= 0.5, "in (0, 0.5]"),
+            ("n_folds", self.n_folds >= 2, "at least 2"),
+            ("bound", self.bound > 0, "positive"),
+            (
+                "constraint",
+                self.constraint is None or isinstance(self.constraint, Constraint),
+                "a Constraint",
+            ),
+            ("method", self.method is None or isinstance(self.method, Method), "a Method"),
+        ]
+        for name, holds, rule in rules:
+            if not holds:
+                raise InputError(
+                    f"The '{name}' parameter of {type(self).__name__} must be {rule}. Got {getattr(self, name)!r} instead."
+                )
+
+    def _constraint(self) -> Constraint:
+        return EqualOpportunity() if self.constraint is None else self.constraint
+
+    def _method(self) -> Method:
+        return DEFAULT_METHOD["sklearn"]() if self.method is None else self.method
+
+    def _template(self) -> Any:
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+
+    def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[Problem, Groups]:
+        validate_data(self, X, skip_check_array=True)
+        n = _num_samples(X)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if len(y) != n:
+            raise InputError(f"y has {len(y)} rows, X has {n}: pass one label per row.")
+        constraint = self._constraint()
+        groups = encode_groups(sensitive_features, n_rows=n, missing=self.missing, merge_below=self.merge_below)
+        people = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
+        self.classes_ = np.unique(y)
+        if len(self.classes_) == 1:
+            raise InputError(f"y has one class only ({self.classes_[0]!r}): there is nothing to learn.")
+        positive, classes = check_binary(y, target=constraint.target)
+        problem = Problem(self._template(), constraint, X, positive, classes, groups.codes, groups.n_groups, people)
+        if (groups.codes < 0).any():
+            problem = problem.rows(np.flatnonzero(groups.codes >= 0))
+        self._check_cells(problem, groups)
+        return problem, groups
+
+    def _check_cells(self, problem: Problem, groups: Groups) -> None:
+        for event in problem.constraint.events(problem.positive):
+            inside = problem.group if event.mask is None else problem.group[event.mask]
+            sizes = np.bincount(inside, minlength=groups.n_groups)
+            if (sizes == 0).any():
+                name = groups.names[int(np.argmin(sizes))]
+                where = event.name.replace("target", repr(problem.classes[1]))
+                raise InputError(
+                    f"Group {name!r} has no one with {where}, so {type(problem.constraint).__name__} cannot be judged"
+                    " for it: drop the group, merge small groups (merge_below=...), or choose another criterion."
+                )
+
+    def _signal(self, problem: Problem, rng: np.random.RandomState) -> Signal:
+        if self.dual_signal == "heldout":
+            return HeldoutSignal(problem, self.heldout_size, rng)
+        if self.dual_signal == "crossfit":
+            return CrossfitSignal(problem, self.n_folds, rng)
+        return TrainSignal(problem)
+
+    def _read_game(self, game: Game, signal: Signal) -> None:
+        if self.predictor == "mixture" and not signal.cells.is_linear:
+            raise InputError("PredictiveParity is not linear in the classifier: it has no best mixture. Use 'single'.")
+        weights = game.weights(self.predictor)
+        members = np.flatnonzero(weights)
+        self.weights_ = weights[members]
+        self.estimators_ = [signal.fitter.wrap(game.found[i].model) for i in members]
+        likeliest = int(members[np.argmax(self.weights_)])
+        self.estimator_ = self.estimators_[int(np.argmax(self.weights_))]
+        self.error_ = float(weights @ game.errors)
+        self.gap_ = float(abs(weights @ game.gaps).max())
+        self.dual_ = game.multiplier_of(likeliest).reshape(game.found[0].moments.gap.shape)
+        self.history_ = history_table(game, signal.cells.is_linear)
+        self.optimality_gap_ = game.excess(weights) if signal.cells.is_linear else float("nan")
+        average = game.weights("average")
+        self.saddle_gap_ = game.excess(average) if signal.cells.is_linear else float("nan")
+
+    def _warn(self, game: Game) -> None:
+        if self.gap_ > self._constraint().tol + 1e-12:
+            message = (
+                f"The gap is {100 * self.gap_:.1f} points after {len(game.played)} rounds, above the tolerance of"
+                f" {100 * game.tol:.1f}."
+            )
+            counts = np.asarray(game.found[0].moments.counts)
+            person = 1 / float(counts.min())
+            if self.gap_ <= person:
+                message += f" One person in the smallest cell is {100 * person:.1f} points."
+            elif self.predictor != "mixture":
+                message += (
+                    " predictor='mixture' may reach it where no single model does; more rounds (max_iter) may too."
+                )
+            warnings.warn(message, ToleranceWarning, stacklevel=3)
+        plain, ours = game.found[0].selection, float(game.weights(self.predictor) @ game.selections)
+        if min(ours, 1 - ours) < 0.1 * min(plain, 1 - plain):
+            warnings.warn(
+                f"The fair model predicts the target for {100 * ours:.1f} % of people, the plain one for"
+                f" {100 * plain:.1f} %: a constant has no gap, and no use. Try a smaller eta or a larger tol.",
+                ConstantModelWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X: Any) -> Any:
+        """Labels. Of "average" and "mixture", drawn per row with the seed of the fit: the same rows, the same labels."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        labels = [np.asarray(model.predict(X)) for model in self.estimators_]
+        if len(labels) == 1:
+            return labels[0]
+        draw = np.random.RandomState(self._seed).choice(len(labels), size=len(labels[0]), p=self.weights_)
+        return np.stack(labels)[draw, np.arange(len(draw))]
+
+    @available_if(_members_have("predict_proba"))
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Mean of the members' probabilities. They come from reweighted data and are not calibrated."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        members = zip(self.weights_, self.estimators_, strict=True)
+        return np.asarray(sum(weight * model.predict_proba(X) for weight, model in members))
+
+    @available_if(_is_one_model)
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the one model."""
+        check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return np.asarray(self.estimator_.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._template())
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def history_table(game: Game, certified: bool) -> pd.DataFrame:
+    """One row per round."""
+    played = np.array(game.played)
+    multipliers = np.stack(game.multipliers)
+    errors, gaps = game.errors[played], game.gaps[played]
+    one = multipliers.shape[1] == 1
+    table: dict[str, Any] = {"t": np.arange(1, len(played) + 1)}
+    table |= {"lambda" if one else f"lambda_{i}": column for i, column in enumerate(multipliers.T)}
+    table |= {
+        "error": errors,
+        "gap": gaps[:, 0] if one else abs(gaps).max(axis=1),
+        "lagrangian": errors + (multipliers * gaps).sum(axis=1),
+        "saddle_gap": saddle_gaps(game) if certified else np.nan,
+    }
+    return pd.DataFrame(table)

@@ -1,0 +1,82 @@
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from fairalm.datasets import read_table
+from fairalm.exceptions import InputError
+
+TABLE = pd.DataFrame({"age": [31, 47], "income": [1.5, np.nan], "sex": ["F", "M"], "größe": ["a", "b"]})
+
+
+@pytest.mark.parametrize("name", ["people.csv", "PEOPLE.CSV"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_csv(tmp_path, name, encoding):
+    TABLE.to_csv(tmp_path / name, index=False, encoding=encoding)
+    pd.testing.assert_frame_equal(read_table(tmp_path / name), TABLE)
+
+
+@pytest.mark.parametrize("index", [None, "sex"])
+def test_parquet(tmp_path, index):
+    table = TABLE if index is None else TABLE.set_index(index)
+    table.to_parquet(tmp_path / "people.parquet")
+    pd.testing.assert_frame_equal(read_table(str(tmp_path / "people.parquet")), TABLE, check_like=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.parquet", b"", "is empty"),
+        ("a.csv", b"\n\n\n", "cannot be read as CSV"),
+        ("a.csv", b"age,sex\n", "has 0 rows and 2 columns"),
+        ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not text"),
+        ("a.csv", "größe\n1\n".encode("latin-1"), "not UTF-8 text"),
+        ("a.csv", b"age,sex\n" * 9000 + b"\xff,\xfe\n", "not UTF-8 text"),
+        ("a.csv", "age\n1\n".encode("utf-16"), "is not text"),
+        ("a.csv", b"age,sex,age\n1,F,2\n", "same name \\('age'\\)"),
+        ("a.csv", b"\nage,age\n1,2\n", "same name \\('age'\\)"),
+        ("a.csv", b",age\n0,31\n", "column without a name"),
+        ("a.csv", b"age;sex\n31;F\n", "not separated by commas"),
+        ("a.csv", b"age,sex\n31,F,9\n47,M,9\n", "2 names in its header but 3 values"),
+        ("a.csv", b"age,sex\n31,F\n47,M,9\n", "cannot be read as CSV .*line 3"),
+        ("a.parquet", b"not parquet at all", "cannot be read as Parquet"),
+        ("a.xlsx", b"PK", r"ends in '.xlsx': only .csv and .parquet"),
+        ("a", b"x", "ends in ''"),
+    ],
+)
+def test_one_sentence_says_what_is_wrong(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_table(tmp_path / name)
+    text = str(caught.value)
+    assert "\n" not in text
+    assert text.endswith(".")
+    assert ". " not in text.replace(str(tmp_path), "").replace("a. ", "")
+
+
+def test_missing_file_and_folder(tmp_path):
+    with pytest.raises(InputError, match=r"no file .*none\.csv"):
+        read_table(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="is a folder"):
+        read_table(tmp_path)
+
+
+def test_parquet_without_rows_or_with_twin_columns(tmp_path):
+    TABLE[:0].to_parquet(tmp_path / "none.parquet")
+    with pytest.raises(InputError, match="0 rows"):
+        read_table(tmp_path / "none.parquet")
+    twins = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pa.parquet.write_table(twins, tmp_path / "twins.parquet")
+    with pytest.raises(InputError, match="same name"):
+        read_table(tmp_path / "twins.parquet")
+
+
+def test_parquet_without_pyarrow_gives_the_command(tmp_path, monkeypatch):
+    TABLE.to_parquet(tmp_path / "people.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r'pip install "fairalm\[parquet\]"'):
+        read_table(tmp_path / "people.parquet")
