@@ -202,7 +202,8 @@ def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], 
     if len(classes) != 2:
         shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
         raise InputError(
-            f"Only two labels are supported; y has {len(classes)} ({shown}). Choose one against the rest first."
+            f"Only binary classification is supported. y has {len(classes)} labels ({shown}):"
+            " choose one against the rest first."
         )
     low, high = classes.tolist()
     if target is None or target == high:

@@ -12,7 +12,7 @@ from fairalm.methods.base import Dual, Method
 from fairalm.moments import Array, Moments
 
 AIM = 0.5  # where in the tolerance the search aims: half-way, so that a near miss still lands inside
-FIRST_STEP = 4.0  # first guess of the response: a quarter point of gap per percent of weight
+FIRST_STEP = 6.0  # first guess of the response: plain weights per unit of gap
 LONGEST_STEP = 1.0  # in plain weights
 RESOLUTION = 1e-3  # of the multiplier, in plain weights: finer than this nothing more is found
 
@@ -49,8 +49,11 @@ class SecantALM(Method):
         unit = np.where(share > 0, share, 1.0)
         position = (dual.value / unit).ravel()
         gap = np.asarray(moments.gap, dtype=float).ravel()
-        move = _one_gap if gap.size == 1 else _several_gaps
-        position, memory = move(position, gap, dual)
+        if gap.size == 1:
+            half_person = 0.5 / float(np.min(moments.counts))  # no model can be asked for less
+            position, memory = _one_gap(position, gap, dual, max(dual.tol, half_person))
+        else:
+            position, memory = _several_gaps(position, gap, dual)
         return replace(dual, value=(position.reshape(share.shape) * unit), memory=(share, *memory))
 
 
@@ -60,10 +63,12 @@ def _excess(position: FloatArray, gap: FloatArray, tol: float) -> FloatArray:
     return np.where((position == 0) & (abs(gap) <= tol), 0.0, gap - side * AIM * tol)
 
 
-def _one_gap(position: FloatArray, gap: FloatArray, dual: Dual) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+def _one_gap(
+    position: FloatArray, gap: FloatArray, dual: Dual, reached: float
+) -> tuple[FloatArray, tuple[FloatArray, ...]]:
     """A secant inside a bracket: `near` has the plain model's sign of excess, `far` the other."""
     _, near, far, slope, longest = dual.memory
-    if (dual.tol >= abs(gap)).all():
+    if abs(gap[0]) <= reached:
         return position, (near, far, slope, longest)
     point = np.stack([position, _excess(position, gap, dual.tol)])
     away = np.sign(near[1]) if not np.isnan(near).any() else np.sign(point[1])

@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     _num_samples,
+    assert_all_finite,
     check_is_fitted,
     column_or_1d,
     validate_data,
@@ -102,8 +103,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     saddle_gap_, optimality_gap_ : float
         How much the average play and the predictor may exceed the best mixture of the classifiers found, at
         |lambda| <= `bound`; NaN for a criterion that is not linear. See docs/certificate.md for what that proves.
-    n_oracle_calls_ : int
-        Fits of the estimator.
+    n_iter_, n_oracle_calls_ : int
+        Rounds, and fits of the estimator.
     groups_ : tuple
         The groups, in the order of the codes.
 
@@ -186,6 +187,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 on_round=on_round,
             )
         self.groups_ = groups.labels
+        self.n_iter_ = len(game.played)
         self.n_oracle_calls_ = signal.n_oracle_calls
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         self._read_game(game, signal)
@@ -228,9 +230,12 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[Problem, Groups]:
-        validate_data(self, X, skip_check_array=True)
+        X = self._check_X(X, reset=True)
         n = _num_samples(X)
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         if len(y) != n:
             raise InputError(f"y has {len(y)} rows, X has {n}: pass one label per row.")
@@ -246,6 +251,16 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             problem = problem.rows(np.flatnonzero(groups.codes >= 0))
         self._check_cells(problem, groups)
         return problem, groups
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Number tables are checked in full; frames and text go to the estimator as they are."""
+        is_frame = hasattr(X, "columns")
+        is_numbers = not is_frame and (hasattr(X, "toarray") or np.asarray(X).dtype.kind in "biufc")
+        if not is_numbers:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return X
+        checks: dict[str, Any] = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
+        return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
 
     def _check_cells(self, problem: Problem, groups: Groups) -> None:
         for event in problem.constraint.events(problem.positive):
@@ -310,7 +325,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Labels. Of "average" and "mixture", drawn per row with the seed of the fit: the same rows, the same labels."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        X = self._check_X(X, reset=False)
         labels = [np.asarray(model.predict(X)) for model in self.estimators_]
         if len(labels) == 1:
             return labels[0]
@@ -321,7 +336,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Mean of the members' probabilities. They come from reweighted data and are not calibrated."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        X = self._check_X(X, reset=False)
         members = zip(self.weights_, self.estimators_, strict=True)
         return np.asarray(sum(weight * model.predict_proba(X) for weight, model in members))
 
@@ -329,7 +344,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the one model."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        X = self._check_X(X, reset=False)
         return np.asarray(self.estimator_.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:

@@ -1,0 +1,180 @@
+"""Four tables × seeds: plain, fairlearn's two, and ours, untuned. Errors, gaps, fit times, fits.
+
+    python benchmarks/tabular.py [--seeds 5] [--tables adult,compas] [--write docs/benchmarks.md]
+
+Times are multiples of one plain fit on the same rows in the same run. Test figures of fairlearn's randomised
+predictors are expectations over their draws. Law is read from the folder that FAIRALM_DATA names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from fairlearn.postprocessing import ThresholdOptimizer
+from fairlearn.reductions import ExponentiatedGradient, TruePositiveRateParity
+from sklearn.linear_model import LogisticRegression
+
+from fairalm import EqualOpportunity, FairALMClassifier, InputError
+from fairalm.datasets import load, preprocess, split
+
+TOL = 0.01
+MODELS = ("plain", "ExponentiatedGradient", "ThresholdOptimizer", "fairalm")
+
+
+def fit_plain(X, y, s):
+    model = LogisticRegression(max_iter=1000).fit(X, y)
+    return lambda X, s: model.predict(X), 1
+
+
+def fit_exponentiated_gradient(X, y, s):
+    parity = TruePositiveRateParity(difference_bound=TOL)
+    model = ExponentiatedGradient(LogisticRegression(max_iter=1000), parity)
+    model.fit(X, y, sensitive_features=s)
+    return lambda X, s: model._pmf_predict(X)[:, 1], model.n_oracle_calls_
+
+
+def fit_threshold_optimizer(X, y, s):
+    model = ThresholdOptimizer(
+        estimator=LogisticRegression(max_iter=1000),
+        constraints="true_positive_rate_parity",
+        predict_method="predict_proba",
+    )
+    model.fit(X, y, sensitive_features=s)
+    return lambda X, s: model._pmf_predict(X, sensitive_features=s)[:, 1], 1
+
+
+def fit_ours(X, y, s):
+    model = FairALMClassifier(LogisticRegression(max_iter=1000), constraint=EqualOpportunity(tol=TOL))
+    model.fit(X, y, sensitive_features=s)
+    return lambda X, s: model.predict(X), model.n_oracle_calls_
+
+
+FITTERS = dict(
+    zip(MODELS, (fit_plain, fit_exponentiated_gradient, fit_threshold_optimizer, fit_ours), strict=True)
+)
+
+
+def score(chosen, y, s):
+    """Expected error and expected difference of true positive rates."""
+    rates = [chosen[(y == 1) & (s == g)].mean() for g in np.unique(s)]
+    return np.abs(chosen - y).mean(), abs(rates[0] - rates[1])
+
+
+def timed(fit, X, y, s, repeats):
+    """The fit, and the median of its times."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        fitted = fit(X, y, s)
+        times.append(time.perf_counter() - start)
+    return fitted, float(np.median(times))
+
+
+def run_table(name, seed):
+    """One row per model."""
+    data = load(name)
+    X, y, s = data.features_frame(with_protected=True), data.y, data.groups.to_numpy()
+    train, test = split(y, s, test_size=0.3, random_state=seed)
+    table = preprocess(X.iloc[train]).fit(X.iloc[train])
+    X_train, X_test = table.transform(X.iloc[train]), table.transform(X.iloc[test])
+    half_person = 0.5 / min(((y[train] == 1) & (s[train] == g)).sum() for g in np.unique(s))
+    rows = []
+    for model in MODELS:
+        (predict, calls), seconds = timed(
+            FITTERS[model], X_train, y[train], s[train], 1 if model == "ExponentiatedGradient" else 5
+        )
+        train_error, train_gap = score(predict(X_train, s[train]), y[train], s[train])
+        test_error, test_gap = score(predict(X_test, s[test]), y[test], s[test])
+        row = {"table": name, "seed": seed, "model": model, "train gap": train_gap, "test gap": test_gap}
+        row |= {"train error": train_error, "test error": test_error, "seconds": seconds, "fits": calls}
+        rows.append(row | {"half a person": half_person})
+    plain = rows[0]["seconds"]
+    return [row | {"× plain": row["seconds"] / plain} for row in rows]
+
+
+def summary(runs):
+    """Means over the seeds, in percent where they are rates."""
+    keys = ["train gap", "test gap", "train error", "test error", "× plain", "fits", "half a person"]
+    mean = runs.groupby(["table", "model"], sort=False)[keys].mean()
+    rates = ["train gap", "test gap", "train error", "test error", "half a person"]
+    mean[rates] *= 100
+    return mean
+
+
+def verdicts(mean):
+    """What the numbers must meet, table by table."""
+    lines = []
+    for name, block in mean.groupby(level="table", sort=False):
+        block = block.droplevel("table")
+        ours, theirs = block.loc["fairalm"], block.loc["ExponentiatedGradient"]
+        limit = max(theirs["train gap"], ours["half a person"])
+        faster = theirs["× plain"] / ours["× plain"]
+        lines.append(
+            f"{name}: training gap {ours['train gap']:.2f} (at most {limit:.2f}:"
+            f" {_mark(ours['train gap'] <= limit)}); test error {ours['test error'] - theirs['test error']:+.2f}"
+            f" against ExponentiatedGradient (at most +0.30:"
+            f" {_mark(ours['test error'] <= theirs['test error'] + 0.3)});"
+            f" {faster:.0f} × faster (at least 10: {_mark(faster >= 10)})"
+        )
+        if name == "adult":
+            lines[-1] += f"; {ours['× plain']:.2f} × a plain fit (at most 3: {_mark(ours['× plain'] <= 3)})"
+    return lines
+
+
+def _mark(holds):
+    return "met" if holds else "NOT MET"
+
+
+def markdown(mean):
+    """The summary as a table for the docs."""
+    head = ["table", "model", "train gap", "test gap", "train error", "test error", "× plain fit", "fits"]
+    lines = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * 6]
+    for (name, model), row in mean.iterrows():
+        cells = [f"{row[k]:.2f}" for k in ("train gap", "test gap", "train error", "test error")]
+        lines.append(f"| {name} | {model} | " + " | ".join([*cells, f"{row['× plain']:.1f}", f"{row['fits']:.1f}"]) + " |")
+    return "\n".join(lines)
+
+
+def write_between(path, marker, text):
+    """Replace what stands between the marker's two comments."""
+    start, end = f"<!-- {marker} -->", f"<!-- /{marker} -->"
+    page = path.read_text(encoding="utf-8")
+    before, after = page.split(start)[0], page.split(end)[1]
+    path.write_text(f"{before}{start}\n{text}\n{end}{after}", encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--tables", default="adult,compas,german,law")
+    parser.add_argument("--write", type=Path, help="a page with <!-- tabular --> markers")
+    options = parser.parse_args()
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if beside.is_dir():
+        os.environ.setdefault("FAIRALM_DATA", str(beside))
+    warnings.simplefilter("ignore")
+    rows = []
+    for name in options.tables.split(","):
+        try:
+            for seed in range(options.seeds):
+                rows += run_table(name, seed)
+                print(f"{name}, seed {seed}: done", flush=True)
+        except InputError as error:
+            print(f"{name} left out: {error}")
+    mean = summary(pd.DataFrame(rows))
+    print("\n" + mean.round(2).to_string() + "\n")
+    lines = verdicts(mean)
+    print("\n".join(lines))
+    if options.write:
+        text = markdown(mean) + "\n\n" + "\n".join(f"- {line}" for line in lines)
+        write_between(options.write, "tabular", text)
+
+
+if __name__ == "__main__":
+    main()
