@@ -55,9 +55,7 @@ def fit_ours(X, y, s):
     return lambda X, s: model.predict(X), model.n_oracle_calls_
 
 
-FITTERS = dict(
-    zip(MODELS, (fit_plain, fit_exponentiated_gradient, fit_threshold_optimizer, fit_ours), strict=True)
-)
+FITTERS = dict(zip(MODELS, (fit_plain, fit_exponentiated_gradient, fit_threshold_optimizer, fit_ours), strict=True))
 
 
 def score(chosen, y, s):
@@ -137,7 +135,9 @@ def markdown(mean):
     lines = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * 6]
     for (name, model), row in mean.iterrows():
         cells = [f"{row[k]:.2f}" for k in ("train gap", "test gap", "train error", "test error")]
-        lines.append(f"| {name} | {model} | " + " | ".join([*cells, f"{row['× plain']:.1f}", f"{row['fits']:.1f}"]) + " |")
+        lines.append(
+            f"| {name} | {model} | " + " | ".join([*cells, f"{row['× plain']:.1f}", f"{row['fits']:.1f}"]) + " |"
+        )
     return "\n".join(lines)
 
 

@@ -69,7 +69,7 @@ def test_theorem_first_case(seed, record_property):
     eta, unit = first_case(gaps)
     game = play_family(errors, mu, eta=eta, bound=1.0)
     measured = augmented_saddle_gap(game, errors, gaps, eta, bound=1.0)
-    record_property("multiple of sqrt(B²L²(log T + 1)/T)", measured / unit)
+    record_property("multiple of sqrt(B²L²(log T + 1)/T)", float(measured / unit))
     assert 0 <= measured <= 5 * unit
     # The printed constant, whose proof drops a factor, is met with room to spare on every random family tried.
     assert measured <= 2 * unit
@@ -88,7 +88,7 @@ def test_theorem_second_case(seed):
 
 
 def test_cumulative_reward_bound():
-    errors, gaps, mu = random_family(0)
+    errors, _gaps, mu = random_family(0)
     eta = 0.5
     game = play_family(errors, mu, eta=eta)
     multipliers, rewards = np.array(game.multipliers)[:, 0], game.gaps[game.played, 0]
@@ -111,7 +111,7 @@ def test_saddle_gap_falls_and_bounds_the_excess():
 
 
 def test_a_classifier_joins_only_if_it_lowers_the_lagrangian():
-    errors, gaps, mu = random_family(2)
+    errors, _gaps, mu = random_family(2)
     game = play_family(errors, mu, eta=3.0)
     models = [outcome.model for outcome in game.found]
     assert len(set(models)) == len(models)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -114,43 +114,67 @@ def encode_groups(
 
 
 def _as_columns(sensitive_features: Any) -> pd.DataFrame:
-    if sensitive_features is None:
+    """One object column per protected attribute, rows by position."""
+    data = sensitive_features
+    if data is None:
         raise InputError("`sensitive_features` is missing: pass the protected attribute, one value per row.")
-    if hasattr(sensitive_features, "to_pandas"):  # polars; to_dict needs no pyarrow
-        data = sensitive_features
-        sensitive_features = (
-            {c: data[c].to_list() for c in data.columns} if hasattr(data, "columns") else data.to_list()
-        )
-    if isinstance(sensitive_features, (pd.DataFrame, pd.Series)):
-        return pd.DataFrame(sensitive_features).reset_index(drop=True)
-    if isinstance(sensitive_features, Mapping):
-        try:
-            return pd.DataFrame(dict(sensitive_features)).reset_index(drop=True)
-        except ValueError as error:
-            raise InputError(f"The protected columns do not fit together: {error}.") from error
-    if isinstance(sensitive_features, (list, tuple)):
-        # through object, so that ("F", None) keeps its None and tuples stay labels
-        column = np.empty(len(sensitive_features), dtype=object)
-        column[:] = sensitive_features
-        return pd.DataFrame({"group": pd.Series(column, dtype=object)})
-    array = np.asarray(sensitive_features)
-    if array.ndim not in (1, 2):
-        raise InputError(f"`sensitive_features` must have one or two dimensions; got {array.ndim}.")
-    return pd.DataFrame(array)
+    if hasattr(data, "to_pydict"):  # pyarrow table
+        data = data.to_pydict()
+    elif hasattr(data, "to_pylist"):  # pyarrow array
+        data = data.to_pylist()
+    columns: list[Any]
+    if isinstance(data, pd.DataFrame):
+        names, columns = list(data.columns), [data.iloc[:, i] for i in range(data.shape[1])]
+    elif hasattr(data, "columns"):  # polars frame
+        names, columns = list(data.columns), [data[name] for name in data.columns]
+    elif isinstance(data, Mapping):
+        names, columns = list(data), list(data.values())
+    elif isinstance(data, np.ndarray) and data.ndim == 2:
+        names, columns = list(range(data.shape[1])), list(data.T)
+    else:
+        names, columns = [getattr(data, "name", None) or "group"], [data]
+    return _object_frame(names, [_as_list(column) for column in columns])
+
+
+def _as_list(column: Any) -> list[Any]:
+    values = column.to_list() if hasattr(column, "to_list") else column
+    if isinstance(values, (list, tuple)):
+        return list(values)
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"`sensitive_features` must be a column, or several; got {array.ndim} dimensions.")
+    return list(array.tolist())
+
+
+def _object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
+    """Object columns, so that 0 beside None stays 0 and tuples stay labels."""
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) != 1:
+        raise InputError(f"The protected columns must have one length; got {lengths or 'no column'}.")
+    values = np.empty((lengths[0], len(columns)), dtype=object)
+    for i, column in enumerate(columns):
+        for row, value in enumerate(column):
+            values[row, i] = value
+    return pd.DataFrame(values, columns=names, dtype=object)
+
+
+def _unused(label: str, taken: Iterable[Any]) -> str:
+    """The label, or with a star if the data has one of that name."""
+    present = {str(value) for value in taken}
+    while label in present:
+        label += "*"
+    return label
 
 
 def _factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, tuple[Hashable, ...]]:
     """Codes over the combinations that occur, in sorted order of their labels."""
     columns = []
-    for position in range(frame.shape[1]):
-        values = frame.iloc[:, position].astype(object)
-        columns.append(values.where(~absent.iloc[:, position], MISSING_LABEL))
-    if len(columns) == 1:
-        keys = pd.Series(columns[0].to_numpy(dtype=object), dtype=object)
-    else:
-        joined = np.empty(len(frame), dtype=object)
-        joined[:] = list(zip(*columns, strict=True))
-        keys = pd.Series(joined, dtype=object)
+    for i in range(frame.shape[1]):
+        values, holes = frame.iloc[:, i], absent.iloc[:, i]
+        missing = _unused(MISSING_LABEL, values[~holes]) if holes.any() else MISSING_LABEL
+        columns.append([missing if hole else value for value, hole in zip(values, holes, strict=True)])
+    keys = np.empty(len(frame), dtype=object)
+    keys[:] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     try:
         codes, uniques = pd.factorize(keys)
     except TypeError as error:
@@ -159,7 +183,7 @@ def _factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, tup
     try:
         order = sorted(range(len(labels)), key=lambda i: labels[i])
     except TypeError:
-        order = sorted(range(len(labels)), key=lambda i: group_name(labels[i]))
+        order = sorted(range(len(labels)), key=lambda i: (group_name(labels[i]), type(labels[i]).__name__))
     rank = np.empty(len(labels), dtype=np.int64)
     rank[order] = np.arange(len(labels))
     plain = [labels[i].item() if isinstance(labels[i], np.generic) else labels[i] for i in order]
@@ -182,7 +206,7 @@ def _merge_small(
     if not small.any():
         return codes, labels
     merged = np.where((codes >= 0) & small[codes], len(labels), codes)
-    return _recode(merged, (*labels, OTHER_LABEL))
+    return _recode(merged, (*labels, _unused(OTHER_LABEL, labels)))
 
 
 def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], tuple[Any, Any]]:
@@ -198,16 +222,20 @@ def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], 
         raise InputError(f"y must be one column; got shape {values.shape}.")
     if pd.isna(values).any():
         raise InputError(f"y has {int(pd.isna(values).sum())} missing values: drop or fill those rows first.")
-    classes = np.unique(values)
+    try:
+        classes = list(np.unique(values))
+    except TypeError as error:
+        raise InputError(f"The labels of y are of several types, which cannot be ordered: {error}.") from error
+    plain = [c.item() if isinstance(c, np.generic) and not isinstance(c, np.datetime64) else c for c in classes]
     if len(classes) != 2:
-        shown = ", ".join(repr(c) for c in classes[:5].tolist()) + (", ..." if len(classes) > 5 else "")
+        shown = ", ".join(repr(c) for c in plain[:5]) + (", ..." if len(classes) > 5 else "")
         raise InputError(
             f"Only binary classification is supported. y has {len(classes)} labels ({shown}):"
             " choose one against the rest first."
         )
-    low, high = classes.tolist()
+    low, high = plain
     if target is None or target == high:
-        return values == high, (low, high)
+        return values == classes[1], (low, high)
     if target == low:
-        return values == low, (high, low)
+        return values == classes[0], (high, low)
     raise InputError(f"target={target!r} is not a label of y, whose labels are {low!r} and {high!r}.")

@@ -48,8 +48,9 @@ class Outcome:
 
     @property
     def gap(self) -> FloatArray:
-        """The gaps in one row."""
-        return np.asarray(self.moments.gap, dtype=float).ravel()
+        """The gaps in one row; 1, the worst there is, where a cell is empty and nobody can tell."""
+        defined = (abs(self.moments.contrast) > 0).any(-1)
+        return np.where(defined, self.moments.gap, 1.0).astype(float).ravel()
 
 
 #: (table of weights or None for the plain fit, the last classifier or None) -> the new classifier
@@ -108,12 +109,6 @@ class Game:
         self.multipliers.append(multiplier)
         self._eligible.add(index)
 
-    @property
-    def resolved_tol(self) -> float:
-        """The tolerance, or half a person of the smallest cell where no model can do better."""
-        counts = np.asarray(self.found[0].moments.counts)
-        return max(self.tol, 0.5 / float(counts[counts > 0].min()))
-
     def mixture(self) -> Mixture:
         """The best mixture of the found."""
         return best_mixture(self.errors, self.gaps, tol=self.tol, bound=self.bound)
@@ -152,6 +147,7 @@ def play(
     bound: float = 1.0,
     predictor: Predictor = "single",
     early_stop: bool = True,
+    resolution: float = 0.0,
     certify: bool = True,
     on_round: Callable[[int, Outcome], None] | None = None,
 ) -> Game:
@@ -173,6 +169,9 @@ def play(
         The model that is wanted; it decides when to stop.
     early_stop : bool
         Stop as soon as that model meets the tolerance and its optimality gap on the found is small.
+    resolution : float
+        Half a person of the smallest cell: where there is one gap, nothing below it can be asked for, and the game
+        stops there even if that is above `tol`.
     certify : bool
         Ask the oracle for its best answer to the mixture's prices, which the certificate rests on. With
         ``predictor="mixture"`` this goes on until no answer improves the mixture.
@@ -193,7 +192,7 @@ def play(
         game.record(index, multiplier)
         if on_round is not None:
             on_round(t + 1, last)
-        if early_stop and game.is_settled(predictor):
+        if early_stop and (game.is_settled(predictor) or (len(last.gap) == 1 and abs(last.gap[0]) <= resolution)):
             break
         dual = method.update(last.moments, dual)
     if certify and method.has_dual:

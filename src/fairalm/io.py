@@ -54,7 +54,7 @@ def save(model: Any, path: AnyPath) -> None:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from fairalm import load, save
+    >>> from fairalm.io import load, save
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = pathlib.Path(folder.name) / "settings.json"
     >>> save({"tol": 0.01, "gap": float("nan")}, path)
@@ -132,8 +132,9 @@ def _is_trusted(name: str) -> bool:
         found = getattr(importlib.import_module(module), attribute, None)
     except ImportError:
         return False
-    ours = isinstance(found, type) and found.__module__ == module  # not what the module only imports
-    return ours and (dataclasses.is_dataclass(found) or issubclass(found, BaseEstimator))
+    if not isinstance(found, type) or found.__module__ != module:  # what the module only imports is not ours
+        return False
+    return dataclasses.is_dataclass(found) or issubclass(found, BaseEstimator)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -290,7 +291,9 @@ def data_entry(name: str, frame: pd.DataFrame, labels: Any, groups: Groups) -> d
     }
 
 
-def metrics(*, data: Mapping[str, Any], config: Mapping[str, Any], splits: Mapping[str, Any], **more: Any) -> Any:
+def metrics(
+    *, data: Mapping[str, Any], config: Mapping[str, Any], splits: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
     """Return the content of a metrics.json: these three, what else there is, and the versions it came from."""
     versions = {name: version(name) for name in ("fairalm", "scikit-learn", "numpy")}
     versions["python"] = platform.python_version()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from fairalm._validation import FloatArray, IntArray
 
@@ -66,7 +66,7 @@ def contrast(counts: Array) -> Array:
         return xp.stack([both, -both], axis=-1)[:, None, :]
     total = xp.sum(counts, axis=-1, keepdims=True)
     share = counts / xp.where(total > 0, total, xp.ones_like(total))
-    identity = xp.eye(n_groups, dtype=counts.dtype, device=counts.device)
+    identity = xp.eye(n_groups, dtype=counts.dtype, device=device(counts))
     return (identity[None, :, :] - share[:, None, :]) * present[:, :, None]
 
 

@@ -17,6 +17,7 @@ class Constant:
     eta: float
 
     def __call__(self, t: int) -> float:
+        """The step of round t."""
         return self.eta
 
 
@@ -31,6 +32,7 @@ class Decay:
     eta: float
 
     def __call__(self, t: int) -> float:
+        """The step of round t."""
         return self.eta / t
 
 
@@ -46,11 +48,14 @@ class Growth:
     eta_beta: float
 
     def __call__(self, t: int) -> float:
+        """The step of round t."""
         return self.eta * (1.0 + self.eta_beta) ** (t - 1)
 
 
-def check_eta(owner: object, eta: float | Schedule) -> None:
-    """Refuse a step that is not positive."""
+def check_eta(owner: object, eta: float | Schedule, *, number_only: bool = False) -> None:
+    """Refuse a step that is not positive, or a schedule where the rule has one of its own."""
+    if number_only and callable(eta):
+        raise InputError(f"The 'eta' of {type(owner).__name__} must be a number: the rule has its own schedule.")
     value = eta(1) if callable(eta) else eta
     if not value > 0:
         raise InputError(f"The 'eta' of {type(owner).__name__} must be positive. Got {value!r}.")

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_validate
 from sklearn.tree import DecisionTreeClassifier
 
+import sklearn
 from fairalm.exceptions import InputError
 from fairalm.measures import deo, make_gap_scorer
 

@@ -1,5 +1,5 @@
-"""Each rule against the paper's appendix, "Algorithm for baselines", typed out scalar by scalar for two groups, and against
-the matrix form typed out with loops for more.
+"""Each rule against the paper's appendix, "Algorithm for baselines", typed out scalar by scalar for two groups, and
+against the matrix form typed out with loops for more.
 """
 
 import math
@@ -41,7 +41,7 @@ two_groups = pytest.mark.parametrize(
 )
 
 
-# Two groups: the appendix. mu0, mu1 are the paper's mu^{s_0}, mu^{s_1}; a rule's weights are the factors of mu0 and mu1.
+# Two groups: the appendix. mu0, mu1 are the paper's mu^{s_0}, mu^{s_1}; a rule's weights are their factors.
 
 
 @two_groups
@@ -418,7 +418,9 @@ def test_has_dual_says_whether_multipliers_move(method):
     assert moved == method.has_dual
 
 
-@pytest.mark.parametrize("method", [L2Penalty, Lagrangian, ProxyLagrangian, FairALM, FairALMLinear, AugmentedLagrangian])
+@pytest.mark.parametrize(
+    "method", [L2Penalty, Lagrangian, ProxyLagrangian, FairALM, FairALMLinear, AugmentedLagrangian]
+)
 @pytest.mark.parametrize("eta", [0.0, -1.0, float("nan")])
 def test_eta_must_be_positive(method, eta):
     with pytest.raises(InputError, match=rf"'eta' of {method.__name__} must be positive. Got {eta!r}"):
@@ -437,7 +439,6 @@ def test_eta_beta_must_not_be_negative():
 
 
 @pytest.mark.parametrize("method", [FairALMLinear, AugmentedLagrangian])
-@pytest.mark.xfail(strict=True, reason="finding: a negative bound is accepted, and pins lambda to it")
 def test_bound_must_be_positive(method):
     with pytest.raises(InputError, match="bound"):
         method(bound=-1.0)

@@ -1,9 +1,9 @@
 """Finite differences through the sample weights: the one test of sign, offset, count and linearisation at once.
 
-A logistic model with the bounded loss l_i(w) = sigmoid(-(2 y_i - 1) x_i w), so that the soft prediction is h = 1 - l for
-y = 1 and h = l for y = 0. The objective is P(w) = mean loss + penalty(mu(w)), with mu(w) from the criterion's definition
-in h and the penalty of the rule, both written here without the library. Its numerical gradient must equal the gradient
-of the weighted loss, sum of w_i l_i(w), with the w_i that the library hands to a backend.
+A logistic model with the bounded loss l_i(w) = sigmoid(-(2 y_i - 1) x_i w), so that the soft prediction is h = 1 - l
+for y = 1 and h = l for y = 0. The objective is P(w) = mean loss + penalty(mu(w)), with mu(w) from the criterion's
+definition in h and the penalty of the rule, both written here without the library. Its numerical gradient must equal
+the gradient of the weighted loss, sum of w_i l_i(w), with the w_i that the library hands to a backend.
 
 For predictive parity the cells' sizes (soft numbers predicted 1) move with w. The library holds C, and the 1 / n_c of
 Reweight, at the last classifier's sizes, so the penalty here does too.
@@ -38,7 +38,9 @@ def make_data(n_groups, weighted, seed):
     n = 24 * n_groups
     group = np.concatenate([np.arange(n_groups).repeat(6), rng.integers(0, n_groups, n - 6 * n_groups)])
     x = rng.normal(size=(n, 3)) + 0.4 * group[:, None]
-    y = np.where(np.arange(n) < 6 * n_groups, np.arange(n) % 2, rng.random(n) < 0.4).astype(int)  # every cell has people
+    y = np.where(np.arange(n) < 6 * n_groups, np.arange(n) % 2, rng.random(n) < 0.4).astype(
+        int
+    )  # every cell has people
     people = rng.uniform(0.2, 3.0, n) if weighted else np.ones(n)
     return Data(x, y, group, n_groups, people)
 
@@ -47,7 +49,7 @@ def predict(data, w):
     return 1 / (1 + np.exp(-data.x @ w))
 
 
-# What each criterion compares, from its definition: (numerator, denominator) of the mean over a group, person by person.
+# What each criterion compares, from its definition: numerator and denominator of the mean over a group, per person.
 RATES = {
     "equal-opportunity": [lambda y, h: (y * (1 - h), y)],
     "predictive-equality": [lambda y, h: ((1 - y) * h, 1 - y)],

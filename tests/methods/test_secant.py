@@ -72,10 +72,15 @@ def test_other_tolerances(shape, tol):
 
 
 def test_a_linear_response_is_known_after_two_points():
-    """The plain model and the first guess give the slope; the next step lands on half the tolerance."""
-    _, gaps = follow(lambda x: 0.3 - 0.4 * x, 3)
-    assert gaps[1] == pytest.approx(0.3 - 0.4 * min(4 * (0.3 - TOL / 2), 1.0))
+    """The first step takes 6 plain weights per unit of gap; with two points the next lands on half the tolerance."""
+    _, gaps = follow(lambda x: 0.1 - 0.4 * x, 3)
+    assert gaps[1] == pytest.approx(0.1 - 0.4 * 6 * (0.1 - TOL / 2))
     assert gaps[2] == pytest.approx(TOL / 2)
+
+
+def test_the_first_step_is_at_most_one_plain_weight():
+    positions, _ = follow(lambda x: 0.9 - 0.1 * x, 2)
+    assert positions[1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("gap", [0.0, TOL / 2, -TOL / 2, 0.99 * TOL, -0.99 * TOL])
@@ -107,6 +112,13 @@ def test_a_jump_over_the_tolerance_is_pinned_down(shape, side):
     assert abs(positions[before][:, None] - positions[after]).min() <= 2e-3
 
 
+@mirrored
+def test_a_cliff_before_a_plain_is_not_crept_up_to(side):
+    """The secant through a steep side and a flat one keeps landing on the flat one: every other step halves."""
+    _, gaps = follow(lambda x: side * max(0.3 - 15 * side * x, -0.02), 30)
+    assert first_within(gaps) <= 20
+
+
 @pytest.mark.parametrize("seed", range(20))
 @mirrored
 def test_noisy_monotone_response(seed, side):
@@ -128,17 +140,12 @@ HOPELESS = {
 
 @pytest.mark.parametrize("shape", HOPELESS)
 @mirrored
-def test_an_unreachable_tolerance_gives_no_nan(shape, side):
+def test_an_unreachable_tolerance_is_given_up(shape, side):
     positions, _ = follow(lambda x: side * HOPELESS[shape](side * x), 60)
     assert np.isfinite(positions).all()
     assert (side * np.diff(positions) >= 0).all()  # it never turns round
-
-
-@pytest.mark.parametrize("shape", HOPELESS)
-@pytest.mark.xfail(strict=True, reason="finding: the multiplier doubles for ever where no multiplier meets the tolerance")
-def test_an_unreachable_tolerance_is_given_up(shape):
-    positions, _ = follow(HOPELESS[shape], 60)
-    assert abs(positions).max() <= 1e6  # a million plain weights
+    assert (positions[-20:] == positions[-1]).all()  # and ends: the same weights again
+    assert 10 <= abs(positions[-1]) <= 1e4  # plain weights: enough to have tried, and still a number for an oracle
 
 
 @pytest.mark.parametrize("phase", np.linspace(0, 2 * np.pi, 8, endpoint=False))
@@ -152,12 +159,7 @@ def test_non_monotone_response_is_met_or_settles(phase, side):
     assert first_within(gaps) < 60 or (np.diff(positions) == 0).any()
 
 
-def scale_mark(scale):
-    reason = "finding: half a person is taken of counts that are sums of sample weights, here below 1 a person"
-    return pytest.param(scale, marks=pytest.mark.xfail(strict=True, reason=reason) if scale < 1 else ())
-
-
-@pytest.mark.parametrize("scale", [scale_mark(1 / TOTAL), scale_mark(1e-3), 100.0])
+@pytest.mark.parametrize("scale", [1 / TOTAL, 1e-3, 100.0])
 def test_sample_weights_may_have_any_scale(scale):
     """Weights that sum to one describe the same people as weights of one each."""
     positions, _ = follow(SMOOTH["saturating"], 8)
@@ -165,8 +167,8 @@ def test_sample_weights_may_have_any_scale(scale):
     assert scaled == pytest.approx(positions)
 
 
-# Several gaps. The means answer a table of weights by mu = mu_0 - M weights with M positive definite, as the solution of a
-# smooth problem does; M is scaled by the cells' sizes, so that one plain weight moves a cell by 0.1 to 0.5.
+# Several gaps. The means answer a table of weights by mu = mu_0 - M weights with M positive definite, as the solution
+# of a smooth problem does; M is scaled by the cells' sizes, so that one plain weight moves a cell by 0.1 to 0.5.
 
 
 class Coupled:
@@ -203,28 +205,36 @@ several = pytest.mark.parametrize(("n_events", "n_groups"), [(2, 2), (1, 3), (1,
 
 
 @several
-@pytest.mark.parametrize("seed", range(10))
-def test_several_gaps_are_met_in_forty_updates_and_stay(seed, n_events, n_groups):
-    largest, values = Coupled(n_events, n_groups, seed, coupling=0.1).gaps(41)
-    assert largest[0] > TOL
-    reached = first_within(largest)
-    assert reached <= 40
-    assert (values[reached:] == values[reached]).all()
+@pytest.mark.parametrize("tol", [0.0, 0.01, 0.1])
+def test_several_gaps_take_a_fixed_step_over_sqrt_t(n_events, n_groups, tol):
+    """lambda <- soft(lambda + eta_t d, eta_t tol / 2), eta_t = 4 / sqrt(t) in units of the people that a row moves."""
+    method, rng = SecantALM(), np.random.default_rng(n_groups)
+    counts = rng.integers(50, 800, (n_events, n_groups)).astype(float)
+    total = 1.3 * counts.sum()
+    dual, lam = None, None
+    for t in range(1, 7):
+        moments = Moments(rng.uniform(0.2, 0.4, counts.shape), counts, total)
+        dual = dual or method.start(moments, tol)
+        lam = np.zeros_like(moments.gap) if lam is None else lam
+        for event in range(n_events):
+            p = counts[event] / total
+            for row in range(moments.gap.shape[1]):
+                eta = 4 / np.sqrt(t) * (1 / (1 / p[0] + 1 / p[1]) if n_groups == 2 else p[row])
+                raw = lam[event, row] + eta * moments.gap[event, row]
+                lam[event, row] = np.sign(raw) * max(abs(raw) - eta * tol / 2, 0.0)
+        dual = method.update(moments, dual)
+        assert dual.value == pytest.approx(lam)
 
 
-def coupled_case(n_events, n_groups):
-    reason = "finding: a step is judged by the largest gap, which a good step along a coupled response can raise"
-    marks = () if (n_events, n_groups) == (2, 2) else pytest.mark.xfail(strict=True, reason=reason)
-    return pytest.param(n_events, n_groups, marks=marks)
-
-
-@pytest.mark.parametrize(
-    ("n_events", "n_groups"), [coupled_case(*shape) for shape in [(2, 2), (1, 3), (1, 5), (2, 3), (2, 5)]]
-)
-def test_moderately_coupled_gaps_are_met(n_events, n_groups):
-    """M has a condition number of about 3 here, besides the cells' sizes."""
-    ended = [Coupled(n_events, n_groups, seed, coupling=0.3).gaps(41)[0].min() for seed in range(60)]
-    assert max(ended) <= TOL
+@several
+@pytest.mark.parametrize(("coupling", "updates", "seeds"), [(0.1, 40, 20), (0.3, 40, 20), (0.6, 80, 8)])
+def test_several_gaps_are_met(n_events, n_groups, coupling, updates, seeds):
+    """M has a condition number of up to 1.5, 3 and 10 here, besides the cells' sizes."""
+    for seed in range(seeds):
+        largest, _ = Coupled(n_events, n_groups, seed, coupling).gaps(updates + 1)
+        assert largest[0] > TOL
+        assert first_within(largest) <= updates
+        assert largest[-1] <= TOL
 
 
 @several

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,12 @@ class People:
         """The groups of some rows, absent ones kept."""
         return Groups(self.groups.codes[rows], self.groups.labels)
 
+    def rows(self, index: IntArray) -> People:
+        """Some of the people."""
+        data = replace(self.data, frame=self.data.frame.iloc[index].reset_index(drop=True))
+        X = self.X.iloc[index].reset_index(drop=True)
+        return replace(self, data=data, X=X, labels=self.labels[index], groups=self.groups_of(index))
+
     def split(self, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
         """Row numbers to train and to test on; the test file's if there is one."""
         if self.n_train is not None:
@@ -97,7 +103,12 @@ def read_people(source: Source) -> People:
     if positive is None and known and target == known.target:
         positive = known.positive
     data = Dataset.from_frame(
-        frame, target=target, protected=protected, positive=positive, drop=tuple(source.drop), name=Path(source.data).stem
+        frame,
+        target=target,
+        protected=protected,
+        positive=positive,
+        drop=tuple(source.drop),
+        name=Path(source.data).stem,
     )
     table, n_train = data.frame, None
     if source.test is not None:
@@ -107,7 +118,7 @@ def read_people(source: Source) -> People:
     kept = np.flatnonzero(groups.codes >= 0)
     if n_train is not None:
         n_train = int((kept < n_train).sum())
-    data = Dataset(data.name, table.iloc[kept].reset_index(drop=True), target, data.positive, protected, data.features)
+    data = replace(data, frame=table.iloc[kept].reset_index(drop=True))
     with_protected = known is not None if source.with_protected is None else source.with_protected
     X = data.features_frame(with_protected=with_protected)
     _check_finite(X)

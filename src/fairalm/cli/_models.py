@@ -27,12 +27,18 @@ Value = TypeVar("Value")
 ESTIMATORS: dict[str, tuple[str, Callable[[int], Any]]] = {
     "logistic": ("logistic regression", lambda seed: LogisticRegression(max_iter=1000)),
     "linear-svm": ("linear support vector machine", lambda seed: LinearSVC(dual=False, random_state=seed)),
-    "tree": ("decision tree, 20 people per leaf", lambda seed: DecisionTreeClassifier(min_samples_leaf=20, random_state=seed)),
+    "tree": (
+        "decision tree, 20 people per leaf",
+        lambda seed: DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),
+    ),
     "forest": (
         "random forest, 100 trees, 10 people per leaf",
-        lambda seed: RandomForestClassifier(min_samples_leaf=10, n_jobs=-1, random_state=seed),
+        lambda seed: RandomForestClassifier(min_samples_leaf=10, random_state=seed),
     ),
-    "boosting": ("gradient boosting of trees on histograms", lambda seed: HistGradientBoostingClassifier(random_state=seed)),
+    "boosting": (
+        "gradient boosting of trees on histograms",
+        lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    ),
     "naive-bayes": ("Gaussian naive Bayes", lambda seed: GaussianNB()),
 }
 

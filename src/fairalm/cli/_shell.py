@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from typing import Any
@@ -53,6 +54,11 @@ class Guarded(TyperGroup):
                 message = str(error)
         say_error(f"Error: {message}")
         raise typer.Exit(USER_ERROR)
+
+
+def keep_examples(command: Any) -> str:
+    """Return a command's docstring as its help; lines after "Example:" are kept as they are."""
+    return re.sub(r"\n\n(?=[^\n]+:\n  )", "\n\n\b\n", inspect.getdoc(command) or "")
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -32,16 +32,16 @@ MEASURES: dict[str, str] = {
     "equalized_odds_ratio": "TPR, FPR ratio",
 }
 
+ROUGH = 10  # people in a cell; with fewer no forecast is made
+
+_MAY_DIFFER = " may differ between groups by at most {tol}."
 _CRITERIA: dict[str, str] = {
-    "equal-opportunity": "among people with {label}, the share the model misses may differ between groups by at most {tol}",
-    "predictive-equality": "among people without {label}, the share wrongly predicted to have it may differ between groups"
-    " by at most {tol}",
-    "equalized-odds": "the share missed among people with {label}, and the share wrongly predicted among the others, may"
-    " each differ between groups by at most {tol}",
-    "error-parity": "the share of wrong predictions may differ between groups by at most {tol}",
-    "demographic-parity": "the share predicted {label} may differ between groups by at most {tol}",
-    "predictive-parity": "among people predicted {label}, the share for whom that is wrong may differ between groups by"
-    " at most {tol}",
+    "equal-opportunity": "among people with {label}, the share the model misses",
+    "predictive-equality": "among people without {label}, the share wrongly predicted to have it",
+    "equalized-odds": "the share missed among people with {label}, and that wrongly predicted among the others, each",
+    "error-parity": "the share of wrong predictions",
+    "demographic-parity": "the share predicted {label}",
+    "predictive-parity": "among people predicted {label}, the share for whom that is wrong",
 }
 
 
@@ -62,7 +62,8 @@ def points(tol: float) -> str:
 
 def criterion(constraint: Constraint, label: str, n_groups: int) -> str:
     """State a criterion in one sentence; `label` is for example "income = >50K"."""
-    sentence = f"{constraint.name}: {_CRITERIA[constraint.name].format(label=label, tol=points(constraint.tol))}."
+    sentence = f"{constraint.name}: {_CRITERIA[constraint.name]}{_MAY_DIFFER}"
+    sentence = sentence.replace("{label}", label).replace("{tol}", points(constraint.tol))
     if n_groups > 2:
         sentence += (
             " In training that bounds each group against the mean of all; the figures below are largest minus smallest,"
@@ -88,6 +89,7 @@ def verdict_sentence(measure: Measure, tol: float) -> str:
         return f"Criterion on the test people: {measure.note}."
     sentence = f"Criterion on the test people: {outcome}. {name} {measure} against {100 * tol:.3g} %."
     needed = people_to_settle(measure, tol)
-    if outcome == "cannot tell" and needed is not None:
-        sentence += f" About {needed:,} people in the smallest cell would tell; there are {measure.n_min:,}."
+    if outcome == "cannot tell" and needed is not None and measure.n_min >= ROUGH:
+        about = f"about {float(f'{needed:.1e}'):,.0f}" if needed < 1e6 else "over a million"
+        sentence += f" It takes {about} people in the smallest cell to tell; there are {measure.n_min:,}."
     return sentence

@@ -12,12 +12,11 @@ from fairalm.methods import METHODS
 
 
 def list_names(as_json: Json = False) -> None:
-    """List the data sets, criteria, methods and estimators by the names that options take.
+    """List data sets, criteria, methods and estimators by name.
 
     What comes out: four short tables.
 
-    \b
-    Example:
+    For example:
       fairalm list
     """
     listed = {

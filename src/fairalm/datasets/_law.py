@@ -86,10 +86,7 @@ def load_law(data_dir: DataDir = None, *, download: bool = False) -> Dataset:
 
 def _locate(data_dir: DataDir, download: bool) -> Path:
     named = os.environ.get(DATA_VARIABLE)
-    if data_dir is not None:
-        folders = [Path(data_dir)]
-    else:
-        folders = [Path(named), cache_dir()] if named else [cache_dir()]
+    folders = [Path(data_dir)] if data_dir is not None else [Path(named), cache_dir()] if named else [cache_dir()]
     for folder in folders:
         try:
             return find(folder, FILENAME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fairalm.methods.base import Dual, Method, clip_to, soft
+from fairalm.methods.base import Dual, Method, check_bound, clip_to, soft
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
@@ -22,13 +22,14 @@ class AugmentedLagrangian(Method):
         Keep |lambda| <= bound.
     """
 
-    eta: float | Schedule = 0.05
+    eta: float | Schedule = 0.1
     bound: float | None = None
 
     name: ClassVar[str] = "augmented"
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)
+        check_bound(self, self.bound)
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """C'(lambda + eta d)."""

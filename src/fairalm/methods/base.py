@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from fairalm.exceptions import InputError
 from fairalm.moments import Array, Moments
 
 
@@ -72,6 +73,12 @@ class Method(ABC):
 def soft(x: Array, threshold: float) -> Array:
     """Soft threshold: towards 0 by `threshold`, and 0 once there."""
     return x - x.clip(-threshold, threshold)
+
+
+def check_bound(owner: object, bound: float | None) -> None:
+    """Refuse a bound that is not positive."""
+    if bound is not None and not bound > 0:
+        raise InputError(f"The 'bound' of {type(owner).__name__} must be positive, or None. Got {bound!r}.")
 
 
 def clip_to(x: Array, bound: float | None) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fairalm.exceptions import InputError
-from fairalm.methods.base import Dual, Method, clip_to
+from fairalm.methods.base import Dual, Method, check_bound, clip_to
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Growth, check_eta
 
@@ -26,13 +26,13 @@ class FairALM(Method):
         Growth of eta by 1 + eta_beta a round (appendix: about 0.01).
     """
 
-    eta: float = 0.01
+    eta: float = 0.1
     eta_beta: float = 0.0
 
     name: ClassVar[str] = "fairalm"
 
     def __post_init__(self) -> None:
-        check_eta(self, self.eta)
+        check_eta(self, self.eta, number_only=True)
         if self.eta_beta < 0:
             raise InputError(f"The 'eta_beta' of FairALM must not be negative. Got {self.eta_beta!r}.")
 
@@ -64,14 +64,15 @@ class FairALMLinear(Method):
         Keep |lambda| <= bound, as the theorem's first case asks.
     """
 
-    eta: float = 0.3
+    eta: float = 3.0
     bound: float | None = None
 
     name: ClassVar[str] = "fairalm-linear"
     plays_best: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_eta(self, self.eta)
+        check_eta(self, self.eta, number_only=True)
+        check_bound(self, self.bound)
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """C'lambda."""

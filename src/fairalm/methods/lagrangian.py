@@ -62,7 +62,7 @@ class ProxyLagrangian(Lagrangian):
         Bound on the multipliers.
     """
 
-    eta: float | Schedule = 1.0
+    eta: float | Schedule = 0.3
     B: float = 1.0
 
     name: ClassVar[str] = "proxy-lagrangian"

@@ -27,4 +27,5 @@ class Reweight(Method):
         xp = array_namespace(moments.counts)
         present = moments.counts > 0
         inverse = xp.where(present, 1.0 / xp.where(present, moments.counts, xp.ones_like(moments.mu)), 0.0)
-        return inverse / xp.sum(inverse)
+        total = xp.sum(inverse)
+        return inverse / xp.where(total > 0, total, xp.ones_like(total))

@@ -64,13 +64,13 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     max_iter : int
         Rounds at most.
     predictor : {"single", "last", "average", "mixture"}
-        "single": of the classifiers found, the one with the smallest error within the tolerance (else the smallest gap).
+        "single": of the classifiers found, the one with the smallest error within the tolerance, else the smallest gap.
         "last": the last one, as the paper returns. "average": each person's prediction is drawn from the classifiers
         played. "mixture": drawn from the best mixture, usually two classifiers.
     dual_signal : {"train", "heldout", "crossfit"}
         Where errors and gaps are measured: on the training rows; on a share held out of the fits; or on out-of-fold
-        predictions, which costs `n_folds` + 1 fits a round. On small or wide data a training gap of 0 says nothing about
-        new people; the other two do.
+        predictions, which costs `n_folds` + 1 fits a round. On small or wide data a training gap of 0 says nothing
+        about new people; the other two do.
     heldout_size : float
         The share held out.
     n_folds : int
@@ -183,6 +183,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 bound=self.bound,
                 predictor=self.predictor,
                 early_stop=self.early_stop,
+                resolution=0.5 / signal.smallest_cell,
                 certify=signal.cells.is_linear,
                 on_round=on_round,
             )
@@ -192,7 +193,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         self._read_game(game, signal)
         if not isinstance(method, Unconstrained):
-            self._warn(game)
+            self._warn(game, signal)
         return self
 
     def _check_settings(self) -> None:
@@ -216,8 +217,9 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ]
         for name, holds, rule in rules:
             if not holds:
+                came = getattr(self, name)
                 raise InputError(
-                    f"The '{name}' parameter of {type(self).__name__} must be {rule}. Got {getattr(self, name)!r} instead."
+                    f"The '{name}' parameter of {type(self).__name__} must be {rule}. Got {came!r} instead."
                 )
 
     def _constraint(self) -> Constraint:
@@ -298,14 +300,13 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         average = game.weights("average")
         self.saddle_gap_ = game.excess(average) if signal.cells.is_linear else float("nan")
 
-    def _warn(self, game: Game) -> None:
+    def _warn(self, game: Game, signal: Signal) -> None:
         if self.gap_ > self._constraint().tol + 1e-12:
             message = (
                 f"The gap is {100 * self.gap_:.1f} points after {len(game.played)} rounds, above the tolerance of"
                 f" {100 * game.tol:.1f}."
             )
-            counts = np.asarray(game.found[0].moments.counts)
-            person = 1 / float(counts.min())
+            person = 1 / signal.smallest_cell
             if self.gap_ <= person:
                 message += f" One person in the smallest cell is {100 * person:.1f} points."
             elif self.predictor != "mixture":
@@ -323,7 +324,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             )
 
     def predict(self, X: Any) -> Any:
-        """Labels. Of "average" and "mixture", drawn per row with the seed of the fit: the same rows, the same labels."""
+        """Labels; of "average" and "mixture", drawn per row with the seed of the fit: same rows, same labels."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         labels = [np.asarray(model.predict(X)) for model in self.estimators_]

@@ -22,9 +22,9 @@ BoolArray = npt.NDArray[np.bool_]
 class WeightedFitter:
     """Fits clones of one estimator to the same rows under changing weights.
 
-    A negative weight becomes its size on the other label, which is the same thing for 0/1 error. The steps of a pipeline
-    before its last are fitted once, on the data as it is; only the last is fitted again. Logistic regression starts
-    from the coefficients of the fit before.
+    A negative weight becomes its size on the other label, which is the same thing for 0/1 error. The steps of a
+    pipeline before its last are fitted once, on the data as it is; only the last is fitted again. Logistic regression
+    starts from the coefficients of the fit before.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def check_takes_weights(estimator: Any) -> None:
     if "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return
     raise InputError(
-        f"{type(estimator).__name__}.fit takes no sample_weight, through which every rule here works: choose an estimator"
-        " that does, for example LogisticRegression, LinearSVC, a tree, a forest or boosting."
+        f"{type(estimator).__name__}.fit takes no sample_weight, through which every rule here works: choose an"
+        " estimator that does, for example LogisticRegression, LinearSVC, a tree, a forest or boosting."
     )
 
 

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from fairalm._validation import FloatArray, IntArray
 from fairalm.constraints import Constraint
+from fairalm.exceptions import InputError
 from fairalm.game import Outcome
 from fairalm.moments import Array, Cells, Moments
 from fairalm.sklearn.oracle import BoolArray, WeightedFitter, stratified_folds
@@ -56,6 +57,17 @@ class Signal(ABC):
 
     fitter: WeightedFitter
     cells: Cells  # of the rows that are fitted on
+    measured: Problem  # the rows that errors and gaps are measured on
+
+    @property
+    def smallest_cell(self) -> int:
+        """People in the smallest cell that gaps are measured on."""
+        problem = self.measured
+        sizes = [
+            np.bincount(problem.group if event.mask is None else problem.group[event.mask], minlength=problem.n_groups)
+            for event in problem.constraint.events(problem.positive)
+        ]
+        return int(np.min(sizes))
 
     @property
     def n_oracle_calls(self) -> int:
@@ -88,13 +100,13 @@ class TrainSignal(Signal):
     """Errors and gaps on the rows that were fitted."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.cells, self.fitter = problem, problem.cells(), problem.fitter()
+        self.measured, self.cells, self.fitter = problem, problem.cells(), problem.fitter()
 
     def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
         """Fit and predict once."""
         model = self.fitter.fit(self.sample_weight(table, last))
-        chosen = model.predict(self.fitter.X) == self.problem.classes[1]
-        return outcome(self.problem, self.cells, chosen, model)
+        chosen = model.predict(self.fitter.X) == self.measured.classes[1]
+        return outcome(self.measured, self.cells, chosen, model)
 
 
 class HeldoutSignal(Signal):
@@ -104,27 +116,29 @@ class HeldoutSignal(Signal):
         n_folds = max(2, round(1 / share))
         fold = stratified_folds(problem.positive, problem.group, n_folds, rng)
         self.fitted = problem.rows(np.flatnonzero(fold > 0))
-        self.held = problem.rows(np.flatnonzero(fold == 0))
+        self.measured = problem.rows(np.flatnonzero(fold == 0))
+        if self.smallest_cell == 0:
+            raise InputError("The held-out rows leave a cell empty: hold more out, or use dual_signal='crossfit'.")
         self.cells, self.fitter = self.fitted.cells(), self.fitted.fitter()
-        self.held_cells = self.held.cells()
-        self.held_X = self.fitter.transform(self.held.X)
+        self.held_cells = self.measured.cells()
+        self.held_X = self.fitter.transform(self.measured.X)
 
     def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
         """Fit on the one part, predict the other; both for a criterion that must be linearised."""
         model = self.fitter.fit(self.sample_weight(table, last))
-        target = self.held.classes[1]
+        target = self.measured.classes[1]
         loss = np.zeros(len(self.fitted.positive))
         if not self.cells.is_linear:
             loss = (model.predict(self.fitter.X) == target) != self.fitted.positive
         chosen = model.predict(self.held_X) == target
-        return outcome(self.held, self.held_cells, chosen, model, self.cells.moments(loss))
+        return outcome(self.measured, self.held_cells, chosen, model, self.cells.moments(loss))
 
 
 class CrossfitSignal(Signal):
     """Fit on all rows; errors and gaps from predictions of models that did not see the row."""
 
     def __init__(self, problem: Problem, n_folds: int, rng: np.random.RandomState) -> None:
-        self.problem, self.cells, self.fitter = problem, problem.cells(), problem.fitter()
+        self.measured, self.cells, self.fitter = problem, problem.cells(), problem.fitter()
         fold = stratified_folds(problem.positive, problem.group, n_folds, rng)
         self.parts = []
         for k in range(n_folds):
@@ -143,5 +157,5 @@ class CrossfitSignal(Signal):
         model = self.fitter.fit(weights)
         chosen = np.zeros(len(weights), dtype=bool)
         for fitter, inside, outside, unseen in self.parts:
-            chosen[outside] = fitter.fit(weights[inside]).predict(unseen) == self.problem.classes[1]
-        return outcome(self.problem, self.cells, chosen, model)
+            chosen[outside] = fitter.fit(weights[inside]).predict(unseen) == self.measured.classes[1]
+        return outcome(self.measured, self.cells, chosen, model)

@@ -1,0 +1,54 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from fairalm.cli import app
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run a command in an empty folder; (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")  # output stays within 80 all the same
+
+    def call(*args):
+        result = CliRunner().invoke(app, [str(arg) for arg in args])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return call
+
+
+@pytest.fixture
+def console(tmp_path):
+    """The same through a real process."""
+
+    def call(*args, env=None):
+        command = [sys.executable, "-W", "default", "-m", "fairalm", *map(str, args)]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, timeout=120)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+    return call
+
+
+@pytest.fixture
+def people():
+    """A made-up table with two groups, of which one is favoured."""
+    rng = np.random.default_rng(0)
+    n = 600
+    sex = rng.choice(["F", "M"], n)
+    skill = rng.normal(size=n) + 0.5 * (sex == "M")
+    hired = np.where(skill + 0.7 * rng.normal(size=n) > 0, "yes", "no")
+    town = rng.choice(["a", "b", "c"], n)
+    return pd.DataFrame({"skill": skill.round(3), "town": town, "sex": sex, "hired": hired})
+
+
+@pytest.fixture
+def table(tmp_path, people):
+    people.to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"

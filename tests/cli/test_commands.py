@@ -1,0 +1,207 @@
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairalm
+from fairalm.cli import _fairlearn, _words
+from fairalm.cli._models import ESTIMATORS
+from fairalm.constraints import CONSTRAINTS
+from fairalm.datasets import names
+from fairalm.measures import MEASURES, measure_all
+from fairalm.methods import METHODS
+
+
+def test_version_and_help_through_the_console(console):
+    assert console("--version") == (0, f"fairalm {fairalm.__version__}\n", "")
+    code, out, _ = console("--help")
+    assert code == 0
+    assert "Exit codes: 0" in out
+    assert "Aborted" not in out
+
+
+@pytest.mark.parametrize("command", ["demo", "train", "predict", "audit", "compare", "list"])
+def test_help_teaches(run, command):
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert f"  For example:\n    fairalm {command}" in out
+    assert "What comes out" in out
+    assert "--json" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_list_names_everything(run):
+    code, out, _ = run("list")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    for name in (*names(), *CONSTRAINTS, *METHODS, *ESTIMATORS):
+        assert f"  {name} " in out
+    listed = json.loads(run("list", "--json")[1])
+    assert list(listed) == ["data sets", "criteria", "methods", "estimators"]
+    assert set(listed["methods"]) == set(METHODS)
+
+
+def test_every_name_has_words():
+    assert set(_words.METHODS) == set(METHODS)
+    assert set(_words.MEASURES) == set(MEASURES)
+    for kind in CONSTRAINTS.values():
+        assert "{" not in _words.criterion(kind(), "label", 3)
+    assert set(_fairlearn.COUNTERPARTS) == set(CONSTRAINTS) - {"predictive-parity"}
+
+
+@pytest.fixture
+def trained(run, table):
+    assert run("train", table, "--target", "hired", "--protected", "sex", "-o", "r")[0] == 0
+
+
+@pytest.mark.usefixtures("trained")
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_predict_needs_no_protected_column(run, people, tmp_path, suffix):
+    new = people.drop(columns=["sex", "hired"]).assign(extra=1)
+    new.to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = run("predict", "r", "new.csv", "-o", f"out.{suffix}")
+    assert (code, err) == (0, "")
+    written = pd.read_csv(tmp_path / "out.csv") if suffix == "csv" else pd.read_parquet(tmp_path / "out.parquet")
+    assert list(written.columns) == ["skill", "town", "extra", "prediction", "score"]
+    model = fairalm.io.load(tmp_path / "r" / "model.skops")
+    assert written["prediction"].tolist() == model.predict(new[["skill", "town"]]).tolist()
+    assert np.allclose(written["score"], model.predict_proba(new[["skill", "town"]])[:, 1])
+    assert run("predict", "r", "new.csv", "-o", f"out.{suffix}")[0] == 2
+    assert run("predict", "r", "new.csv", "-o", f"out.{suffix}", "--overwrite")[0] == 0
+
+
+@pytest.mark.usefixtures("trained")
+def test_predict_says_what_does_not_fit(run, people, tmp_path):
+    people.drop(columns="skill").to_csv(tmp_path / "less.csv", index=False)
+    people.assign(skill="high").to_csv(tmp_path / "text.csv", index=False)
+    people.assign(town=1).to_csv(tmp_path / "numbers.csv", index=False)
+    people.assign(score=1).to_csv(tmp_path / "score.csv", index=False)
+    for name, message in {
+        "less": "lacks the column 'skill'",
+        "text": "Column 'skill' of text.csv holds text; in the training table it holds numbers",
+        "numbers": "Column 'town' of numbers.csv holds numbers; in the training table it holds text",
+        "score": "has a column 'score' already",
+    }.items():
+        code, _, err = run("predict", "r", f"{name}.csv", "-o", "out.csv")
+        assert code == 2
+        assert message in err
+    assert "is not a run" in run("predict", tmp_path, "less.csv", "-o", "out.csv")[2]
+    assert "must end in .csv or .parquet" in run("predict", "r", "people.csv", "-o", "out.xlsx")[2]
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.usefixtures("trained")
+def test_predict_says_when_scikit_learn_differs(run, tmp_path):
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    metrics["versions"]["scikit-learn"] = "1.0"
+    (tmp_path / "r" / "metrics.json").write_text(json.dumps(metrics))
+    code, _, err = run("predict", "r", "people.csv", "-o", "out.csv")
+    assert code == 0
+    assert err.startswith("Warning: the model was trained with scikit-learn 1.0;")
+
+
+def test_audit_measures_what_the_library_measures(run, people, tmp_path):
+    people["granted"] = np.where(people["skill"] > 0.2, "yes", "no")
+    people.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--target", "hired", "--prediction", "granted", "--protected", "sex")
+    code, out, _ = run("audit", "p.csv", *options, "-o", "a.json")
+    assert code == 0
+    assert max(map(len, out.splitlines())) <= 80
+    expected = measure_all(people["hired"], people["granted"], sensitive_features=people["sex"], target="yes")
+    for name in MEASURES:
+        assert name == "error" or str(expected[name]) in out
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert written["splits"]["audit"]["deo"] == expected["deo"].to_dict()
+    assert written["criterion"]["verdicts"]["deo"] == _words.verdict(expected["deo"], 0.01)
+    code, out, _ = run("audit", "p.csv", *options, "--positive", "no", "--json")
+    assert json.loads(out)["splits"]["audit"]["groups"]["F"]["tp"] == int(
+        ((people["sex"] == "F") & (people["hired"] == "no") & (people["granted"] == "no")).sum()
+    )
+
+
+def test_audit_says_small_and_empty_cells(run, tmp_path):
+    table = pd.DataFrame({"y": [1, 0, 1, 0, 1, 1], "h": [1, 0, 0, 0, 1, 0], "g": ["a", "a", "a", "a", "b", "b"]})
+    table.to_csv(tmp_path / "p.csv", index=False)
+    code, out, _ = run("audit", "p.csv", "--target", "y", "--prediction", "h", "--protected", "g")
+    assert code == 0
+    assert "! 0" in out
+    assert "! under 30 people" in out
+    assert "0 people" in out
+    assert "undefined (0 people in b, y≠1)" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"h": [0.1, 0.7, 0.2, 0.9]}, "must hold the same two labels"),
+        ({"h": ["yes", "no", "yes", "no"]}, "must hold the same two labels"),
+        ({"h": [1, 0, None, 1]}, "Column 'h' has 1 missing values"),
+        ({"y": [1, 1, 1, 1], "h": [1, 1, 1, 1]}, "Only the label 1 occurs: say with --positive"),
+        ({"g": ["a", "a", "a", "a"]}, "has 1 group ('a')"),
+    ],
+)
+def test_audit_refuses(run, tmp_path, change, message):
+    table = pd.DataFrame({"y": [1, 0, 1, 0], "h": [1, 0, 0, 0], "g": ["a", "a", "b", "b"]}).assign(**change)
+    table.to_csv(tmp_path / "p.csv", index=False)
+    code, out, err = run("audit", "p.csv", "--target", "y", "--prediction", "h", "--protected", "g")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_compare_on_seeds(run, tmp_path):
+    options = ("--methods", "secant,reweight", "--seeds", "2", "--max-iter", "5")
+    code, out, err = run("compare", "german", *options, "-o", "c.csv")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "* needs the protected attribute" in out
+    written = pd.read_csv(tmp_path / "c.csv")
+    assert written["rule"].tolist() == ["plain", "secant", "reweight", "fairlearn-gradient", "fairlearn-threshold"]
+    assert (written.loc[0, "fits_mean"], written.loc[0, "deo_sd"] > 0) == (1, True)
+    code, out, _ = run("compare", "german", *options, "-o", "c.json", "--json")
+    result = json.loads(out)
+    assert result == json.loads((tmp_path / "c.json").read_text())
+    errors = [single["error"]["value"] for single in result["runs"] if single["rule"] == "secant"]
+    assert len(errors) == 2
+    assert result["rules"][1]["error_mean"] == pytest.approx(np.mean(errors))
+    assert result["rules"][1]["error_sd"] == pytest.approx(np.std(errors, ddof=1))
+    assert written.loc[1, "error_mean"] == pytest.approx(np.mean(errors))
+
+
+@pytest.mark.parametrize("constraint", [*_fairlearn.COUNTERPARTS, "predictive-parity"])
+def test_fairlearn_joins_where_it_has_the_criterion(run, table, constraint):
+    options = ("--target", "hired", "--protected", "sex", "--methods", "unconstrained", "--seeds", "1", "--json")
+    code, out, _ = run("compare", table, *options, "--constraint", constraint)
+    assert code == 0
+    rules = [row["rule"] for row in json.loads(out)["rules"][2:]]
+    assert rules == _fairlearn.comparators(CONSTRAINTS[constraint]())
+    assert len(rules) == {"predictive-parity": 0, "error-parity": 1}.get(constraint, 2)
+
+
+def test_demo_twice(run, tmp_path):
+    for _ in range(2):
+        code, out, err = run("demo", "--rows", "1500")
+        assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for rule in ("plain", *_words.METHODS, "fairlearn-gradient", "fairlearn-threshold*"):
+        assert rule == "unconstrained" or any(line.strip().startswith(f"{rule} ") for line in lines), rule
+    assert (tmp_path / "fairalm-demo" / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
+    result = json.loads((tmp_path / "fairalm-demo" / "demo.json").read_text())
+    assert result["data"]["rows"] == 1500
+    plain = result["rules"][0]
+    assert f"{100 * plain['deo']['value']:.1f} [{100 * plain['deo']['low']:.1f}" in out
+
+
+def test_demo_without_matplotlib_and_fairlearn(console, tmp_path):
+    for name in ("matplotlib", "fairlearn"):
+        (tmp_path / "hidden" / name).mkdir(parents=True)
+        (tmp_path / "hidden" / name / "__init__.py").write_text("raise ImportError('not here')")
+    env = {**os.environ, "PYTHONPATH": str(tmp_path / "hidden")}
+    code, out, err = console("demo", "--rows", "800", env=env)
+    assert (code, err) == (0, "")
+    assert 'pip install "fairalm[report]"' in out
+    assert 'pip install "fairalm[compare]"' in out
+    assert not (tmp_path / "fairalm-demo" / "tradeoff.png").exists()

@@ -1,0 +1,180 @@
+import json
+import shlex
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairalm.io
+from fairalm.measures import MEASURES
+
+
+def test_a_run_on_a_shipped_data_set(run, tmp_path):
+    code, out, err = run("train", "german")
+    assert code == 0
+    assert "The model may use foreign_worker" in out
+    assert "1,000 people, 70.0 % with credit = good" in out
+    assert "tested on 300 others" in out
+    assert "Written to runs/german-equal-opportunity-secant" in out
+    assert max(map(len, out.splitlines()[:-1])) <= 80
+    assert all(line.startswith("Warning: ") for line in err.splitlines())
+    folder = tmp_path / "runs" / "german-equal-opportunity-secant"
+    assert {p.name for p in folder.iterdir()} == {"model.skops", "config.json", "history.csv", "metrics.json"}
+    assert [p.name for p in folder.parent.iterdir()] == [folder.name]
+
+
+def test_metrics_and_files_agree(run, table, tmp_path, people):
+    args = ("train", table, "--target", "hired", "--protected", "sex", "--tol", "0.02", "-o", "r", "--json")
+    code, out, err = run(*args)
+    assert code == 0
+    printed = json.loads(out)
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    assert printed == {"run": "r", **metrics}
+    assert metrics["schema"] == 1
+    assert metrics["data"]["rows"] == 600
+    counts = pd.crosstab(people["sex"], people["hired"])
+    assert metrics["data"]["groups"] == {g: counts.loc[g].to_dict() for g in ("F", "M")}
+    assert metrics["command"] == shlex.join(["fairalm", *map(str, args)])
+    assert set(metrics["splits"]) == {"train", "test"}
+    assert metrics["splits"]["train"]["deo"]["low"] is None
+    assert metrics["splits"]["train"]["deo"]["split"] == "train"
+    assert metrics["splits"]["test"]["deo"]["low"] <= metrics["splits"]["test"]["deo"]["high"]
+    assert set(MEASURES) < set(metrics["splits"]["test"])
+    assert set(metrics["plain"]["splits"]) == {"train", "test"}
+    assert metrics["config"] == json.loads((tmp_path / "r" / "config.json").read_text())
+    assert metrics["config"]["with_protected"] is False
+    assert list(metrics["config"]["features"]) == ["skill", "town"]
+    history = pd.read_csv(tmp_path / "r" / "history.csv")
+    assert history["error"].tolist() == pytest.approx(metrics["history"]["error"])
+    assert {"scikit-learn", "numpy", "fairalm"} < set(metrics["versions"])
+    # the saved model makes the predictions that were measured
+    model = fairalm.io.load(tmp_path / "r" / "model.skops")
+    split = metrics["splits"]["train"]["groups"]
+    n = sum(split[g][cell] for g in split for cell in ("tp", "fp", "tn", "fn"))
+    selected = sum(split[g][cell] for g in split for cell in ("tp", "fp"))
+    test = metrics["splits"]["test"]["groups"]
+    selected += sum(test[g][cell] for g in test for cell in ("tp", "fp"))
+    n += sum(test[g][cell] for g in test for cell in ("tp", "fp", "tn", "fn"))
+    assert n == 600
+    assert int((model.predict(people[["skill", "town"]]) == "yes").sum()) == selected
+
+
+def test_the_gap_shrinks_in_training(run, table):
+    code, out, _ = run("train", table, "--target", "hired", "--protected", "sex", "--json")
+    metrics = json.loads(out)
+    fair, plain = metrics["splits"]["train"], metrics["plain"]["splits"]["train"]
+    assert plain["deo"]["value"] > 0.05
+    assert fair["deo"]["value"] <= 0.01 + 1 / min(fair["groups"][g]["rates"]["tpr"]["n"] for g in ("F", "M"))
+    assert metrics["criterion"]["verdict"] in ("met", "not met", "cannot tell")
+
+
+def test_the_same_seed_gives_the_same_run(run, table, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert run("train", table, "--target", "hired", "--protected", "sex", "--seed", seed, "-o", name)[0] == 0
+    a, b, c = (json.loads((tmp_path / name / "metrics.json").read_text())["splits"] for name in "abc")
+    assert a == b != c
+
+
+def test_a_test_file_is_used_as_it_is(run, people, tmp_path):
+    people[:400].to_csv(tmp_path / "one.csv", index=False)
+    people[400:].to_parquet(tmp_path / "two.parquet")
+    options = ("--target", "hired", "--protected", "sex", "--test", "two.parquet", "--json")
+    code, out, _ = run("train", "one.csv", *options)
+    assert code == 0
+    counts = json.loads(out)["splits"]["test"]["groups"]
+    women = people[400:].query("sex == 'F'")
+    assert counts["F"]["tp"] + counts["F"]["fn"] == int((women["hired"] == "yes").sum())
+    assert json.loads(out)["data"]["test"] == 200
+
+
+@pytest.mark.parametrize("kind", ["boolean", "numbers", "text"])
+def test_labels_and_groups_of_any_type(run, people, tmp_path, kind):
+    yes = people["hired"] == "yes"
+    people["hired"] = {"boolean": yes, "numbers": yes.astype(int), "text": people["hired"]}[kind]
+    people["sex"] = (people["sex"] == "M").astype(int)
+    people.to_csv(tmp_path / "p.csv", index=False)
+    positive = {"boolean": "False", "numbers": "0", "text": "no"}[kind]
+    options = ("--target", "hired", "--protected", "sex", "--positive", positive)
+    code, out, _ = run("train", "p.csv", *options, "-o", "r", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert set(found["splits"]["test"]["groups"]) == {"0", "1"}
+    assert str(found["config"]["positive"]) == positive
+    women = found["splits"]["train"]["groups"]["0"]["rates"]["base_rate"]["value"]
+    assert women == pytest.approx(float((~yes)[people["sex"] == 0].mean()), abs=0.01)
+    assert run("predict", "r", "p.csv", "-o", "out.csv")[0] == 0
+    predicted = pd.read_csv(tmp_path / "out.csv")
+    assert set(predicted["prediction"]) == set(people["hired"])
+    low = predicted.loc[predicted["score"] < 0.5, "prediction"]
+    assert positive not in set(low.astype(str))
+
+
+def test_hostile_names(run, people, tmp_path):
+    people.columns = ["[red]x[/red]", 'it\'s "quoted" 🎉', "sex [bold]", "hired, or\nnot"]
+    people.iloc[:, 2] = people.iloc[:, 2].map({"F": "[/red]", "M": ":smile: \x1b[31m"})
+    people.to_csv(tmp_path / "p.csv", index=False)
+    code, out, _ = run("train", "p.csv", "--target", "hired, or\nnot", "--protected", "sex [bold]", "-o", "r")
+    assert code == 0
+    assert "[/red]" in out
+    assert ":smile:" in out
+    assert "\x1b" not in out
+    code, _, err = run("train", "p.csv", "--target", "[red]y[/red]", "--protected", "sex [bold]")
+    assert code == 2
+    assert "did you mean '[red]x[/red]'" in err
+    assert run("predict", "r", "p.csv", "-o", "o.csv")[0] == 0
+
+
+def test_several_protected_columns_are_crossed_and_small_groups_merged(run, people, tmp_path):
+    people.loc[:3, "town"] = "z"
+    people.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--target", "hired", "--protected", "sex", "--protected", "town", "--merge-below", "20")
+    code, out, _ = run("train", "p.csv", *options, "--tol", "0.2")
+    assert code == 0
+    assert "F × a" in out
+    assert "other" in out
+    assert "z" not in out.split("Trained on")[0].replace("people", "").split("group")[1]
+    assert "each group against the mean of all" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("missing", "rows", "groups"), [("drop", 590, {"F", "M"}), ("group", 600, {"F", "M", "missing"})]
+)
+def test_missing_protected_values(run, people, tmp_path, missing, rows, groups):
+    people.loc[:9, "sex"] = np.nan
+    people.loc[:9, "hired"] = ["yes", "no"] * 5
+    people.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--target", "hired", "--protected", "sex", "--missing", missing, "--json", "--tol", "0.2")
+    code, out, _ = run("train", "p.csv", *options)
+    assert code == 0
+    data = json.loads(out)["data"]
+    assert data["train"] + data["test"] == rows
+    assert data["dropped"] == 600 - rows
+    assert set(data["groups"]) == groups
+
+
+def test_every_estimator_and_signal(run):
+    for number, (estimator, signal) in enumerate(
+        [
+            ("linear-svm", "train"),
+            ("tree", "heldout"),
+            ("forest", "train"),
+            ("boosting", "train"),
+            ("naive-bayes", "train"),
+        ]
+    ):
+        options = ("--estimator", estimator, "--dual-signal", signal, "--max-iter", "2", "-o", number)
+        code, out, _ = run("train", "german", "--constraint", "demographic-parity", *options, "--json")
+        assert code == 0, estimator
+        assert 0.1 < json.loads(out)["splits"]["test"]["error"]["value"] < 0.5
+        assert "scores" in json.loads(out)["splits"]["test"]
+
+
+def test_overwrite_replaces_a_run_and_keeps_it_on_failure(run, table, tmp_path):
+    options = ("--target", "hired", "--protected", "sex", "-o", "r")
+    assert run("train", table, *options)[0] == 0
+    before = (tmp_path / "r" / "metrics.json").read_bytes()
+    assert run("train", table, *options, "--overwrite", "--positive", "maybe")[0] == 2
+    assert (tmp_path / "r" / "metrics.json").read_bytes() == before
+    assert run("train", table, *options, "--overwrite", "--constraint", "error-parity")[0] == 0
+    assert (tmp_path / "r" / "metrics.json").read_bytes() != before
+    assert {p.name for p in tmp_path.iterdir()} == {"people.csv", "r"}
