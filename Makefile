@@ -34,7 +34,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The wheel as a user gets it: built, installed alone, and asked for its version and a shipped data set.
 wheel: $(VENV)/.dev
@@ -46,7 +46,7 @@ wheel: $(VENV)/.dev
 	  venv/bin/python -c "import fairalm.datasets as d; print(d.load_german().describe())"
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/tabular.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tabular.py
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache

@@ -3,7 +3,8 @@
     python benchmarks/defaults.py [--seeds 3] [--rows 8000]
 
 For each rule and eta: error plus the gap beyond the tolerance (the price at multiplier 1), on a validation part that
-was not fitted, averaged over tables and seeds. The test part is not touched. The default is the eta with the smallest mean.
+was not fitted, averaged over tables and seeds. The test part is not touched. The default is the eta with the smallest
+mean.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
-@pytest.mark.filterwarnings("ignore:Setting a value on a Series via .at")  # fairlearn on pandas 3
+@pytest.mark.filterwarnings("ignore:Setting a.*deprecated")  # fairlearn on pandas 3
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_page_runs(page, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)

@@ -20,6 +20,7 @@ from fairalm.exceptions import (
     SmallCellWarning,
     ToleranceWarning,
 )
+from fairalm.io import load, save
 from fairalm.methods import (
     AugmentedLagrangian,
     FairALM,
@@ -61,4 +62,6 @@ __all__ = [
     "ToleranceWarning",
     "Unconstrained",
     "__version__",
+    "load",
+    "save",
 ]

@@ -122,6 +122,7 @@ def _as_columns(sensitive_features: Any) -> pd.DataFrame:
         data = data.to_pydict()
     elif hasattr(data, "to_pylist"):  # pyarrow array
         data = data.to_pylist()
+    names: list[Any]
     columns: list[Any]
     if isinstance(data, pd.DataFrame):
         names, columns = list(data.columns), [data.iloc[:, i] for i in range(data.shape[1])]

@@ -1,12 +1,23 @@
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
 from fairalm.cli import app
+
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Workers side by side must not fight over the cores with threads of their own."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture
@@ -28,9 +39,11 @@ def run(tmp_path, monkeypatch):
 def console(tmp_path):
     """The same through a real process."""
 
-    def call(*args, env=None):
+    def call(*args, **env):
         command = [sys.executable, "-W", "default", "-m", "fairalm", *map(str, args)]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, timeout=120)
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **ONE_THREAD, **env}, capture_output=True, timeout=120
+        )
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     return call

@@ -1,5 +1,4 @@
 import json
-import os
 
 import numpy as np
 import pandas as pd
@@ -61,7 +60,7 @@ def trained(run, table):
 def test_predict_needs_no_protected_column(run, people, tmp_path, suffix):
     new = people.drop(columns=["sex", "hired"]).assign(extra=1)
     new.to_csv(tmp_path / "new.csv", index=False)
-    code, out, err = run("predict", "r", "new.csv", "-o", f"out.{suffix}")
+    code, _, err = run("predict", "r", "new.csv", "-o", f"out.{suffix}")
     assert (code, err) == (0, "")
     written = pd.read_csv(tmp_path / "out.csv") if suffix == "csv" else pd.read_parquet(tmp_path / "out.parquet")
     assert list(written.columns) == ["skill", "town", "extra", "prediction", "score"]
@@ -151,16 +150,27 @@ def test_audit_refuses(run, tmp_path, change, message):
     assert len(err.splitlines()) == 1
 
 
-def test_compare_on_seeds(run, tmp_path):
-    options = ("--methods", "secant,reweight", "--seeds", "2", "--max-iter", "5")
-    code, out, err = run("compare", "german", *options, "-o", "c.csv")
+def test_compare_on_seeds(run, table, tmp_path):
+    options = (
+        "--target",
+        "hired",
+        "--protected",
+        "sex",
+        "--methods",
+        "secant,reweight",
+        "--seeds",
+        "2",
+        "--max-iter",
+        "5",
+    )
+    code, out, err = run("compare", table, *options, "-o", "c.csv")
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
     assert "* needs the protected attribute" in out
     written = pd.read_csv(tmp_path / "c.csv")
     assert written["rule"].tolist() == ["plain", "secant", "reweight", "fairlearn-gradient", "fairlearn-threshold"]
     assert (written.loc[0, "fits_mean"], written.loc[0, "deo_sd"] > 0) == (1, True)
-    code, out, _ = run("compare", "german", *options, "-o", "c.json", "--json")
+    code, out, _ = run("compare", table, *options, "-o", "c.json", "--json")
     result = json.loads(out)
     assert result == json.loads((tmp_path / "c.json").read_text())
     errors = [single["error"]["value"] for single in result["runs"] if single["rule"] == "secant"]
@@ -178,6 +188,16 @@ def test_fairlearn_joins_where_it_has_the_criterion(run, table, constraint):
     rules = [row["rule"] for row in json.loads(out)["rules"][2:]]
     assert rules == _fairlearn.comparators(CONSTRAINTS[constraint]())
     assert len(rules) == {"predictive-parity": 0, "error-parity": 1}.get(constraint, 2)
+
+
+def test_compare_leaves_out_what_fairlearn_refuses(run, people, tmp_path):
+    people.loc[people["sex"] == "F", "hired"] = "yes"  # no women to be wrong about
+    people.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--target", "hired", "--protected", "sex", "--methods", "secant", "--seeds", "1")
+    code, out, err = run("compare", "p.csv", *options)
+    assert code == 0
+    assert err.startswith("Warning: left out: fairlearn-threshold (Degenerate labels")
+    assert "fairlearn-threshold" not in out
 
 
 def test_demo_twice(run, tmp_path):
@@ -199,8 +219,7 @@ def test_demo_without_matplotlib_and_fairlearn(console, tmp_path):
     for name in ("matplotlib", "fairlearn"):
         (tmp_path / "hidden" / name).mkdir(parents=True)
         (tmp_path / "hidden" / name / "__init__.py").write_text("raise ImportError('not here')")
-    env = {**os.environ, "PYTHONPATH": str(tmp_path / "hidden")}
-    code, out, err = console("demo", "--rows", "800", env=env)
+    code, out, err = console("demo", "--rows", "800", PYTHONPATH=tmp_path / "hidden")
     assert (code, err) == (0, "")
     assert 'pip install "fairalm[report]"' in out
     assert 'pip install "fairalm[compare]"' in out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from functools import cache
 from typing import Any
 
 from sklearn.base import clone
@@ -24,9 +24,19 @@ LEGEND = {
 }
 
 
+class RefusedError(Exception):
+    """fairlearn does not take this data."""
+
+
+@cache
 def is_installed() -> bool:
     """Whether fairlearn can be imported."""
-    return find_spec("fairlearn") is not None
+    try:
+        import fairlearn.postprocessing
+        import fairlearn.reductions  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def comparators(constraint: Constraint) -> list[str]:
@@ -38,16 +48,17 @@ def comparators(constraint: Constraint) -> list[str]:
 
 def fit(name: str, estimator: Any, constraint: Constraint, X: Any, y: Any, groups: Any) -> Any:
     """Fit one of the two to labels 0 and 1."""
+    from fairlearn import postprocessing, reductions
+
     moment, rule = COUNTERPARTS[constraint.name]
+    model: Any = postprocessing.ThresholdOptimizer(estimator=clone(estimator), constraints=rule, predict_method="auto")
     if name == GRADIENT:
-        from fairlearn import reductions
-
         parity = getattr(reductions, moment)(difference_bound=constraint.tol)
-        return reductions.ExponentiatedGradient(clone(estimator), parity).fit(X, y, sensitive_features=groups)
-    from fairlearn.postprocessing import ThresholdOptimizer
-
-    model = ThresholdOptimizer(estimator=clone(estimator), constraints=rule, predict_method="auto")
-    return model.fit(X, y, sensitive_features=groups)
+        model = reductions.ExponentiatedGradient(clone(estimator), parity)
+    try:
+        return model.fit(X, y, sensitive_features=groups)
+    except ValueError as error:
+        raise RefusedError(f"{name} ({str(error).strip().splitlines()[0]})") from error
 
 
 def predict(name: str, model: Any, X: Any, groups: Any, seed: int) -> Any:

@@ -131,6 +131,7 @@ def run(source: Source, settings: Settings) -> Run:
         "with_protected": people.with_protected,
         "features": {column: kind_of(people.X[column]) for column in people.X.columns},
         **asdict(settings),
+        "test_size": settings.test_size if source.test is None else None,
     }
 
     def tested(model: Any) -> dict[str, Measure]:

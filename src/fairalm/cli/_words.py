@@ -32,7 +32,7 @@ MEASURES: dict[str, str] = {
     "equalized_odds_ratio": "TPR, FPR ratio",
 }
 
-ROUGH = 10  # people in a cell; with fewer no forecast is made
+ROUGH = 30  # people in a cell; with fewer no forecast is made
 
 _MAY_DIFFER = " may differ between groups by at most {tol}."
 _CRITERIA: dict[str, str] = {
@@ -91,5 +91,7 @@ def verdict_sentence(measure: Measure, tol: float) -> str:
     needed = people_to_settle(measure, tol)
     if outcome == "cannot tell" and needed is not None and measure.n_min >= ROUGH:
         about = f"about {float(f'{needed:.1e}'):,.0f}" if needed < 1e6 else "over a million"
-        sentence += f" It takes {about} people in the smallest cell to tell; there are {measure.n_min:,}."
+        sentence += (
+            f" If that is the gap, it takes {about} people in the smallest cell to tell; there are {measure.n_min:,}."
+        )
     return sentence

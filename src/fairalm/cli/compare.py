@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from fairalm.cli import _fairlearn, _words
 from fairalm.cli import _options as opt
-from fairalm.cli import _words
 from fairalm.cli._data import Source, read_people
 from fairalm.cli._models import check_choice, make_constraint, make_estimator
-from fairalm.cli._output import print_json, print_table, progress, say, say_path, working
+from fairalm.cli._output import print_json, print_table, progress, say, say_error, say_path, working
 from fairalm.cli._people import protected_sentence, show_people
 from fairalm.cli._rules import PLAIN, Result, Split, footnotes, marked, rules_of
 from fairalm.cli._tables import check_out, write_table
@@ -59,7 +59,7 @@ def compare(
 
     For example:
       fairalm compare compas
-      fairalm compare people.csv --target hired --protected sex --methods secant,l2 --seeds 10
+      fairalm compare people.csv --target hired --protected sex --seeds 10
     """
     chosen = [name.strip() for name in methods.split(",") if name.strip()]
     for name in chosen:
@@ -85,6 +85,7 @@ def compare(
         people = read_people(source)
     rules = rules_of(chosen, criterion)
     results: list[tuple[int, Result]] = []
+    refused: dict[str, str] = {}
     with progress(seeds * len(rules)) as step:
         for seed in range(seeds):
             split = Split(
@@ -92,10 +93,16 @@ def compare(
             )
             for rule in rules:
                 step(f"{rule}, seed {seed}")
-                results.append((seed, split.result(rule)))
+                try:
+                    results.append((seed, split.result(rule)))
+                except _fairlearn.RefusedError as error:
+                    refused[rule] = str(error)
+    rules = [rule for rule in rules if rule not in refused]
     rows = [
         _summary(rule, [result for _, result in results if result.rule == rule], criterion.measure) for rule in rules
     ]
+    for message in refused.values():
+        say_error(f"Warning: left out: {message}")
     result = metrics(
         data=data_entry(people.data.name, people.data.frame, people.labels, people.groups),
         config={"constraint": constraint, "tol": tol, "estimator": estimator, "seeds": seeds, "test_size": test_size},
@@ -116,7 +123,7 @@ def compare(
     say()
     print_table(
         [
-            f"{estimator}, {seeds} splits, %",
+            f"{estimator}, {seeds} split{'s' * (seeds > 1)}, %",
             "test error",
             f"test {_words.MEASURES[criterion.measure]}",
             "train gap",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
@@ -24,9 +22,10 @@ from sklearn.utils.validation import (
 
 from fairalm._validation import FloatArray, Groups, Missing, check_binary, encode_groups
 from fairalm.constraints import Constraint, EqualOpportunity
-from fairalm.exceptions import ConstantModelWarning, InputError, ToleranceWarning
-from fairalm.game import Game, Predictor, play, saddle_gaps
+from fairalm.exceptions import InputError
+from fairalm.game import Game, Predictor, play
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.sklearn.account import history_table, warn_about
 from fairalm.sklearn.progress import round_bar
 from fairalm.sklearn.signals import CrossfitSignal, HeldoutSignal, Problem, Signal, TrainSignal
 
@@ -193,7 +192,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         self._read_game(game, signal)
         if not isinstance(method, Unconstrained):
-            self._warn(game, signal)
+            warn_about(game, self.predictor, signal.smallest_cell)
         return self
 
     def _check_settings(self) -> None:
@@ -300,29 +299,6 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         average = game.weights("average")
         self.saddle_gap_ = game.excess(average) if signal.cells.is_linear else float("nan")
 
-    def _warn(self, game: Game, signal: Signal) -> None:
-        if self.gap_ > self._constraint().tol + 1e-12:
-            message = (
-                f"The gap is {100 * self.gap_:.1f} points after {len(game.played)} rounds, above the tolerance of"
-                f" {100 * game.tol:.1f}."
-            )
-            person = 1 / signal.smallest_cell
-            if self.gap_ <= person:
-                message += f" One person in the smallest cell is {100 * person:.1f} points."
-            elif self.predictor != "mixture":
-                message += (
-                    " predictor='mixture' may reach it where no single model does; more rounds (max_iter) may too."
-                )
-            warnings.warn(message, ToleranceWarning, stacklevel=3)
-        plain, ours = game.found[0].selection, float(game.weights(self.predictor) @ game.selections)
-        if min(ours, 1 - ours) < 0.1 * min(plain, 1 - plain):
-            warnings.warn(
-                f"The fair model predicts the target for {100 * ours:.1f} % of people, the plain one for"
-                f" {100 * plain:.1f} %: a constant has no gap, and no use. Try a smaller eta or a larger tol.",
-                ConstantModelWarning,
-                stacklevel=3,
-            )
-
     def predict(self, X: Any) -> Any:
         """Labels; of "average" and "mixture", drawn per row with the seed of the fit: same rows, same labels."""
         check_is_fitted(self)
@@ -354,20 +330,3 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags = inner.input_tags
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def history_table(game: Game, certified: bool) -> pd.DataFrame:
-    """One row per round."""
-    played = np.array(game.played)
-    multipliers = np.stack(game.multipliers)
-    errors, gaps = game.errors[played], game.gaps[played]
-    one = multipliers.shape[1] == 1
-    table: dict[str, Any] = {"t": np.arange(1, len(played) + 1)}
-    table |= {"lambda" if one else f"lambda_{i}": column for i, column in enumerate(multipliers.T)}
-    table |= {
-        "error": errors,
-        "gap": gaps[:, 0] if one else abs(gaps).max(axis=1),
-        "lagrangian": errors + (multipliers * gaps).sum(axis=1),
-        "saddle_gap": saddle_gaps(game) if certified else np.nan,
-    }
-    return pd.DataFrame(table)
