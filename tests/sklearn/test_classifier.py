@@ -28,6 +28,7 @@ from fairalm import (
     InputError,
     PredictiveEquality,
     PredictiveParity,
+    SmallCellWarning,
     ToleranceWarning,
     Unconstrained,
 )
@@ -401,6 +402,14 @@ class TestWarnings:
         X, y, s = people(n=120)
         with pytest.warns(ToleranceWarning, match="One person in the smallest cell is"):
             FairALMClassifier(constraint=EqualOpportunity(tol=0.0)).fit(X, y, sensitive_features=s)
+
+    @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")
+    def test_small_cells(self):
+        X, y, s = people(n=400)
+        groups = s.astype(object)
+        groups[np.flatnonzero(y == 1)[:3]] = "few"
+        with pytest.warns(SmallCellWarning, match=r"Fewer than 5 people with y=target in 'few' \(3\)"):
+            FairALMClassifier(max_iter=2).fit(X, y, sensitive_features=groups)
 
     @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")
     def test_constant_model(self):

@@ -43,8 +43,9 @@ def tradeoff(results: Sequence[Result], tol: float, title: str, path: Path) -> N
         axes.vlines(x[1], y[0], y[2], color=color, alpha=0.35, lw=1.2)
         axes.plot(x[1], y[1], "o", color=color, ms=8, mec="white", zorder=3)
         axes.plot([x[1], place], [y[1], high], color=color, alpha=0.6, lw=0.7, ls=":", clip_on=False)
+        label = f"{result.rule} (default)" if result.rule == DEFAULT else result.rule
         weight = "bold" if result.rule in (PLAIN, DEFAULT) else "normal"
-        axes.text(place, high, f" {result.rule}", rotation=40, rotation_mode="anchor", color=color, weight=weight)
+        axes.text(place, high, f" {label}", rotation=40, rotation_mode="anchor", color=color, weight=weight)
     axes.set(xlim=(0, right), ylim=(low, high), ylabel="test error, %")
     outside = [f"{r.rule} (error {r.error}, DEO {r.gap})" for r in results if r not in drawn]
     note = f"\nOutside the picture: {'; '.join(outside)}" if outside else ""

@@ -16,6 +16,7 @@ from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning
 from fairalm.measures import GroupRates, Measure, group_rates, measure_of
+from fairalm.methods import DEFAULT_METHOD
 from fairalm.sklearn import FairALMClassifier
 
 PLAIN = "plain"
@@ -123,8 +124,10 @@ class Split:
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:
-    """What the marks of :func:`marked` mean, and who fairlearn's are."""
-    notes = [f"{rule}: {words}." for rule, words in _fairlearn.LEGEND.items() if rule in {r.rule for r in results}]
+    """What the marks of :func:`marked` mean, which rule is the default, and who fairlearn's are."""
+    default = DEFAULT_METHOD["sklearn"].name
+    notes = [f"{default}: the default of fairalm, untuned."] if default in {r.rule for r in results} else []
+    notes += [f"{rule}: {words}." for rule, words in _fairlearn.LEGEND.items() if rule in {r.rule for r in results}]
     if any(result.rule == _fairlearn.THRESHOLD for result in results):
         notes.append("* needs the protected attribute of everyone it predicts; the others do not.")
     if any(result.constant for result in results):

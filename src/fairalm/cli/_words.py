@@ -34,6 +34,16 @@ MEASURES: dict[str, str] = {
 
 ROUGH = 30  # people in a cell; with fewer no forecast is made
 
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> count(1, "fit"), count(4, "fit")
+    ('1 fit', '4 fits')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
 _MAY_DIFFER = " may differ between groups by at most {tol}."
 _CRITERIA: dict[str, str] = {
     "equal-opportunity": "among people with {label}, the share the model misses",

@@ -104,7 +104,7 @@ def _draw(results: list[Result], tol: float, path: Path) -> str | None:
         return 'No picture: matplotlib is not installed; pip install "fairalm[report]".'
     before, after = results[0], next(result for result in results if result.rule == DEFAULT)
     title = (
-        f"Adult, men and women. From the plain model to {after.rule}: DEO {_move(before.gap, after.gap)},"
+        f"Adult, men and women. From the plain model to our default: DEO {_move(before.gap, after.gap)},"
         f" error {_move(before.error, after.error)}.\n"
         "Further left is fairer, further down more accurate; bars are 95 % intervals on people no model has seen."
     )

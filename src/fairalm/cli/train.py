@@ -135,7 +135,8 @@ def show(done: Run) -> None:
     say(protected_sentence(people))
     say(f"Criterion {_words.criterion(done.constraint, people.label, people.groups.n_groups)}")
     say(
-        f"Rule {config['method']} on {config['estimator']}: {fair.model.n_oracle_calls_} fits in {fair.seconds:.1f} s;"
+        f"Rule {config['method']} on {config['estimator']}:"
+        f" {_words.count(fair.model.n_oracle_calls_, 'fit')} in {fair.seconds:.1f} s;"
         f" the plain model: 1 fit in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
     )
     say()

@@ -96,9 +96,9 @@ def load_german(data_dir: DataDir = None) -> Dataset:
     the small group is precise.
 
     The codes of the file (A11, ...) are turned into words, as its documentation explains them. A later study
-    of the sources (Grömping 2019, "South German Credit Data") finds some explanations wrong: the foreigners
-    would be the 37, and sex cannot be told from ``personal_status``. They are kept as published, as other
-    papers use them. Nothing is left out and nothing is missing.
+    of the sources (Grömping 2019, "South German Credit Data") reports that several of these explanations are
+    wrong; ``personal_status`` does not tell the sex, and this column may be read the other way round. They are
+    kept as published, as other papers use them. Nothing is left out and nothing is missing.
 
     Parameters
     ----------

@@ -8,10 +8,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm.exceptions import ConstantModelWarning, ToleranceWarning
+from fairalm._validation import IntArray
+from fairalm.exceptions import ConstantModelWarning, SmallCellWarning, ToleranceWarning
 from fairalm.game import Game, Predictor, saddle_gaps
 
 NEARLY_CONSTANT = 0.1  # the rarer prediction is made a tenth as often as by the plain model
+TOO_FEW = 5  # people in a cell, below which one of them is over twenty points
+
+
+def warn_of_small_cells(sizes: IntArray, names: tuple[str, ...], event: str) -> None:
+    """Warn of groups too small to judge in an event."""
+    few = np.flatnonzero(sizes < TOO_FEW)
+    if len(few):
+        shown = ", ".join(f"{names[i]!r} ({sizes[i]})" for i in few[:3]) + (", ..." if len(few) > 3 else "")
+        warnings.warn(
+            f"Fewer than {TOO_FEW} people with {event} in {shown}: the gap of so few is chance. Merge small groups"
+            " (merge_below=...), or leave them out.",
+            SmallCellWarning,
+            stacklevel=5,
+        )
 
 
 def warn_about(game: Game, predictor: Predictor, smallest_cell: int) -> None:

@@ -25,7 +25,7 @@ from fairalm.constraints import Constraint, EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.game import Game, Predictor, play
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.sklearn.account import history_table, warn_about
+from fairalm.sklearn.account import history_table, warn_about, warn_of_small_cells
 from fairalm.sklearn.progress import round_bar
 from fairalm.sklearn.signals import CrossfitSignal, HeldoutSignal, Problem, Signal, TrainSignal
 
@@ -274,6 +274,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     f"Group {name!r} has no one with {where}, so {type(problem.constraint).__name__} cannot be judged"
                     " for it: drop the group, merge small groups (merge_below=...), or choose another criterion."
                 )
+            warn_of_small_cells(sizes, groups.names, event.name)
 
     def _signal(self, problem: Problem, rng: np.random.RandomState) -> Signal:
         if self.dual_signal == "heldout":
