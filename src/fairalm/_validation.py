@@ -154,8 +154,11 @@ def _object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
         raise InputError(f"The protected columns must have one length; got {lengths or 'no column'}.")
     values = np.empty((lengths[0], len(columns)), dtype=object)
     for i, column in enumerate(columns):
-        for row, value in enumerate(column):
-            values[row, i] = value
+        try:
+            values[:, i] = column
+        except ValueError:  # labels that are sequences themselves
+            for row, value in enumerate(column):
+                values[row, i] = value
     return pd.DataFrame(values, columns=names, dtype=object)
 
 
@@ -171,11 +174,14 @@ def _factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, tup
     """Codes over the combinations that occur, in sorted order of their labels."""
     columns = []
     for i in range(frame.shape[1]):
-        values, holes = frame.iloc[:, i], absent.iloc[:, i]
-        missing = _unused(MISSING_LABEL, values[~holes]) if holes.any() else MISSING_LABEL
-        columns.append([missing if hole else value for value, hole in zip(values, holes, strict=True)])
-    keys = np.empty(len(frame), dtype=object)
-    keys[:] = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        values, holes = frame.iloc[:, i].to_numpy(dtype=object), absent.iloc[:, i].to_numpy()
+        if holes.any():
+            values = np.where(holes, _unused(MISSING_LABEL, values[~holes]), values)
+        columns.append(values)
+    keys = columns[0]
+    if len(columns) > 1:
+        keys = np.empty(len(frame), dtype=object)
+        keys[:] = list(zip(*columns, strict=True))
     try:
         codes, uniques = pd.factorize(keys)
     except TypeError as error:

@@ -18,7 +18,7 @@ from fairalm.mixtures import Mixture, best_mixture, choose_single, lower_bound, 
 from fairalm.moments import Array, Moments
 
 Predictor = Literal["single", "last", "average", "mixture"]
-CERTIFIED = 2e-3  # a fifth of a point of error: below this no further round is worth its fit
+SETTLED = 2e-3  # a fifth of a point of error: below this no further round is worth its fit
 MIXTURE_ROUNDS = 20  # best answers to the mixture's prices, at most
 
 
@@ -83,11 +83,13 @@ class Game:
         self.tol = tol
         self.bound = bound
         self._eligible: set[int] = set()
+        self._mixture: Mixture | None = None
         self._multiplier_of: dict[int, FloatArray] = {}
 
     def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
         """Take a classifier into the set with the multipliers it was fitted for; its index."""
         self.found.append(outcome)
+        self._mixture = None
         self.errors = np.append(self.errors, outcome.error)
         self.gaps = np.vstack([self.gaps, outcome.gap])
         self._eligible.add(len(self.found) - 1)
@@ -111,7 +113,9 @@ class Game:
 
     def mixture(self) -> Mixture:
         """The best mixture of the found."""
-        return best_mixture(self.errors, self.gaps, tol=self.tol, bound=self.bound)
+        if self._mixture is None:
+            self._mixture = best_mixture(self.errors, self.gaps, tol=self.tol, bound=self.bound)
+        return self._mixture
 
     def weights(self, predictor: Predictor) -> FloatArray:
         """Probabilities over the found of the model that `predictor` names."""
@@ -126,16 +130,26 @@ class Game:
         index = choose_single(self.errors[eligible], self.gaps[eligible], tol=self.tol)
         return np.asarray(np.eye(n)[eligible[index]])
 
+    def cost(self, weights: FloatArray) -> float:
+        """e(q) + B sum of (|d(q)| - tol)+ of a mixture of the found."""
+        return penalised(float(weights @ self.errors), weights @ self.gaps, tol=self.tol, bound=self.bound)
+
     def excess(self, weights: FloatArray) -> float:
-        """How much more this mixture costs than any mixture of the found must: its optimality gap."""
-        cost = penalised(float(weights @ self.errors), weights @ self.gaps, tol=self.tol, bound=self.bound)
-        return max(0.0, cost - self.mixture().value)
+        """The certificate: cost of a mixture less what any mixture of the found must cost.
+
+        The bound is that of the best multiplier among those the oracle was asked about, so that the oracle's own answer
+        to it is part of the set.
+        """
+        multipliers = np.unique([*self.multipliers, *self._multiplier_of.values()], axis=0)
+        inside = multipliers[(abs(multipliers) <= self.bound).all(axis=1)]
+        floors = [lower_bound(self.errors, self.gaps, multiplier, tol=self.tol) for multiplier in inside]
+        return max(0.0, self.cost(weights) - max(floors, default=-np.inf))
 
     def is_settled(self, predictor: Predictor) -> bool:
-        """Whether the model named meets the tolerance and is certified to `CERTIFIED`."""
+        """Whether the model named meets the tolerance and no mixture of the found beats it by `SETTLED`."""
         weights = self.weights(predictor)
         within = abs(weights @ self.gaps).max() <= self.tol + 1e-12
-        return bool(within) and self.excess(weights) <= CERTIFIED
+        return bool(within) and self.cost(weights) - self.mixture().value <= SETTLED
 
 
 def play(
@@ -173,8 +187,8 @@ def play(
         Half a person of the smallest cell: where there is one gap, nothing below it can be asked for, and the game
         stops there even if that is above `tol`.
     certify : bool
-        Ask the oracle for its best answer to the mixture's prices, which the certificate rests on. With
-        ``predictor="mixture"`` this goes on until no answer improves the mixture.
+        For ``predictor="mixture"``, ask the oracle for its answer to the mixture's prices until that does not improve
+        it; for a rule whose weights are not its multipliers alone, once, so that the certificate rests on an answer.
     on_round : callable, optional
         Called with the round and its outcome.
     """
@@ -195,8 +209,8 @@ def play(
         if early_stop and (game.is_settled(predictor) or (len(last.gap) == 1 and abs(last.gap[0]) <= resolution)):
             break
         dual = method.update(last.moments, dual)
-    if certify and method.has_dual:
-        _certify(game, oracle, MIXTURE_ROUNDS if predictor == "mixture" else 1)
+    if certify and method.has_dual and (predictor == "mixture" or not method.weights_are_multipliers):
+        _answer_prices(game, oracle, MIXTURE_ROUNDS if predictor == "mixture" else 1)
     return game
 
 
@@ -210,7 +224,7 @@ def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier
     return 0 if new is None else game.add(new, multiplier)
 
 
-def _certify(game: Game, oracle: Oracle, rounds: int) -> None:
+def _answer_prices(game: Game, oracle: Oracle, rounds: int) -> None:
     """Add the oracle's answer to the mixture's prices, until it no longer helps."""
     for _ in range(rounds):
         mixture = game.mixture()
@@ -221,7 +235,7 @@ def _certify(game: Game, oracle: Oracle, rounds: int) -> None:
         new = oracle(at.moments.pull(mixture.prices.reshape(shape)), at)
         game.add(new, mixture.prices)
         reached = new.error + new.gap @ mixture.prices - game.tol * abs(mixture.prices).sum()
-        if reached >= mixture.value - CERTIFIED:
+        if reached >= mixture.value - SETTLED:
             return
 
 

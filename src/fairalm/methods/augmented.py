@@ -26,6 +26,7 @@ class AugmentedLagrangian(Method):
     bound: float | None = None
 
     name: ClassVar[str] = "augmented"
+    weights_are_multipliers: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)

@@ -45,6 +45,7 @@ class Method(ABC):
     strict_dual: ClassVar[bool] = False  # the dual step sees 0/1 errors even where the primal has a surrogate
     plays_best: ClassVar[bool] = False  # h_t is the best classifier found so far, not always the newest
     has_dual: ClassVar[bool] = True
+    weights_are_multipliers: ClassVar[bool] = True  # weights are C'lambda, so the oracle answers lambda
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """The state before the first round: all multipliers 0."""

@@ -30,6 +30,7 @@ class FairALM(Method):
     eta_beta: float = 0.0
 
     name: ClassVar[str] = "fairalm"
+    weights_are_multipliers: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta, number_only=True)

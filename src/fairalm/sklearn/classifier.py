@@ -100,7 +100,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     gap_, error_ : float
         Largest absolute gap, and error, of the predictor on the dual signal.
     saddle_gap_, optimality_gap_ : float
-        How much the average play and the predictor may exceed the best mixture of the classifiers found, at
+        How much more the average play and the predictor cost than any mixture of the classifiers found must, at
         |lambda| <= `bound`; NaN for a criterion that is not linear. See docs/certificate.md for what that proves.
     n_iter_, n_oracle_calls_ : int
         Rounds, and fits of the estimator.
