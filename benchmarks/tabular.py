@@ -109,7 +109,9 @@ def summary(runs):
     """Means over the seeds, in percent where they are rates."""
     keys = ["train gap", "test gap", "train error", "test error", "× plain", "fits", "half a person", "chance"]
     mean = runs.groupby(["table", "model"], sort=False)[keys].mean()
-    rates = ["train gap", "test gap", "train error", "test error", "half a person", "chance"]
+    spread = runs.groupby(["table", "model"], sort=False)[["test gap", "test error"]].std()
+    mean[["test gap sd", "test error sd"]] = spread
+    rates = [key for key in mean.columns if key not in ("× plain", "fits")]
     mean[rates] *= 100
     return mean
 
@@ -144,10 +146,10 @@ def markdown(mean):
     head = ["table", "model", "train gap", "test gap", "train error", "test error", "× plain fit", "fits"]
     lines = ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * 6]
     for (name, model), row in mean.iterrows():
-        cells = [f"{row[k]:.2f}" for k in ("train gap", "test gap", "train error", "test error")]
-        lines.append(
-            f"| {name} | {model} | " + " | ".join([*cells, f"{row['× plain']:.1f}", f"{row['fits']:.1f}"]) + " |"
-        )
+        cells = [f"{row['train gap']:.2f}", f"{row['test gap']:.1f} ± {row['test gap sd']:.1f}"]
+        cells += [f"{row['train error']:.2f}", f"{row['test error']:.2f} ± {row['test error sd']:.2f}"]
+        cells += [f"{row['× plain']:.1f}", f"{row['fits']:.1f}"]
+        lines.append(f"| {name} | {model} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -138,10 +138,11 @@ def _as_columns(sensitive_features: Any) -> pd.DataFrame:
 
 
 def _as_list(column: Any) -> list[Any]:
-    values = column.to_list() if hasattr(column, "to_list") else column
-    if isinstance(values, (list, tuple)):
-        return list(values)
-    array = np.asarray(values)
+    if isinstance(column, (pd.Series, pd.Index, pd.Categorical)):
+        return list(pd.Series(column).tolist())
+    if isinstance(column, (list, tuple)):
+        return list(column)
+    array = np.asarray(column.to_list() if hasattr(column, "to_list") else column, dtype=object)
     if array.ndim != 1:
         raise InputError(f"`sensitive_features` must be a column, or several; got {array.ndim} dimensions.")
     return list(array.tolist())

@@ -236,10 +236,13 @@ def test_frames(kind):
     for signal in ("train", "heldout"):
         model = FairALMClassifier(dual_signal=signal, constraint=EqualOpportunity(tol=0.05), random_state=0)
         model.fit(frame, y, sensitive_features=s)
-        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
         assert model.predict(frame).shape == y.shape
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame[["b", "a", "c"]])
+    if hasattr(model, "feature_names_in_"):  # scikit-learn reads polars' names from 1.8 on
+        assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+        with pytest.raises(ValueError, match="feature names"):
+            model.predict(frame[["b", "a", "c"]])
+    else:
+        assert kind == "polars"
 
 
 def test_weights_count_people():
