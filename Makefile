@@ -24,7 +24,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 demo: $(VENV)/.demo
 	$(BIN)/fairalm demo
 
-test: lint types unit wheel
+test: lint types wheel unit
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

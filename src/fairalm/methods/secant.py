@@ -28,8 +28,8 @@ class SecantALM(Method):
 
     With one gap (two groups, one event), eta_t = -Δlambda / Δd, the secant of the response measured so far, kept inside
     the bracket of the two sides once both were seen. With several gaps, which move each other, eta_t is a fixed step in
-    those units over sqrt(t), soft-thresholded by the tolerance; `benchmarks/several_gaps.py` has the comparison with
-    secants per row. For full fits only: a mini-batch is too noisy to measure a response on.
+    those units over sqrt(t), soft-thresholded by the tolerance (`benchmarks/several_gaps.py` compares lengths).
+    For full fits only: a mini-batch is too noisy to measure a response on.
     """
 
     name: ClassVar[str] = "secant"
