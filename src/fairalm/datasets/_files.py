@@ -6,7 +6,6 @@ import hashlib
 import http.client
 import os
 import urllib.request
-import uuid
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from fairalm.exceptions import InputError
+from fairalm.io import write_atomic
 
 DataDir = str | os.PathLike[str] | None
 DATA_VARIABLE = "FAIRALM_DATA"
@@ -65,20 +65,15 @@ def cache_dir() -> Path:
 
 def fetch(url: str, sha256: str, path: Path) -> None:
     """Fetch a file whose checksum is known; either all of it is there afterwards, or nothing."""
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with urllib.request.urlopen(url, timeout=30) as response:
             content = response.read()
         digest = hashlib.sha256(content).hexdigest()
         if digest != sha256:
             raise InputError(f"{url} gave other bytes than expected (sha256 {digest}): nothing was kept.")
-        part.write_bytes(content)
-        part.replace(path)
+        write_atomic(path, content)
     except (OSError, http.client.HTTPException) as error:
         raise InputError(
             f"{url} could not be fetched into {path.parent} ({error}):"
             f" put {path.name} into a folder yourself and pass data_dir=."
         ) from error
-    finally:
-        part.unlink(missing_ok=True)
