@@ -1,0 +1,382 @@
+"""Each rule's gradient against autograd of the paper's formula, typed out here; Algorithm 2 by hand; the state."""
+
+import copy
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+import fairalm  # noqa: E402
+from fairalm import InputError  # noqa: E402
+from fairalm.constraints import CONSTRAINTS  # noqa: E402
+from fairalm.methods import METHODS  # noqa: E402
+from fairalm.nn import ConstrainedLoss  # noqa: E402
+
+TOL, ETA = 0.02, 0.3
+RULES = [name for name in METHODS if name != "secant"]
+
+
+def batch(seed, n_groups, n=60, absent=False):
+    rng = np.random.default_rng(seed)
+    x = torch.tensor(rng.normal(size=(n, 4)), dtype=torch.float32)
+    y = torch.tensor(rng.integers(2, size=n))
+    group = torch.tensor(rng.integers(n_groups, size=n))
+    if absent:  # nobody of group 0 has label 1
+        group = torch.where((y == 1) & (group == 0), 1, group)
+    return x, y, group
+
+
+def means_by_definition(name, h, y, group, n_groups):
+    """Per event, one differentiable mean per group (None if empty) and its size, from the criterion's definition."""
+    wrong = torch.where(y == 1, 1 - h, h)
+    masks = {
+        "equal-opportunity": [y == 1],
+        "predictive-equality": [y == 0],
+        "equalized-odds": [y == 1, y == 0],
+        "error-parity": [torch.ones_like(y, dtype=torch.bool)],
+        "demographic-parity": [torch.ones_like(y, dtype=torch.bool)],
+    }
+    events = []
+    for mask in masks.get(name, [None]):
+        row = []
+        for g in range(n_groups):
+            if name == "predictive-parity":
+                mine = group == g
+                size = h[mine].sum()
+                row.append((((1 - y[mine]) * h[mine]).sum() / size, size.item()) if mine.any() else (None, 0.0))
+                continue
+            mine = mask & (group == g)
+            value = h if name == "demographic-parity" else wrong
+            row.append((value[mine].mean(), float(mine.sum())) if mine.any() else (None, 0.0))
+        events.append(row)
+    return events
+
+
+def gaps_by_definition(events, n_groups):
+    """Rows of d = C mu with their coefficients, by loops; rows that touch an empty cell are left out as None."""
+    rows = []
+    for row in events:
+        total = sum(size for _, size in row)
+        if n_groups == 2:
+            both = all(mean is not None for mean, _ in row)
+            rows.append((row[0][0] - row[1][0], [1.0, -1.0], row) if both else None)
+            continue
+        average = sum(size / total * mean for mean, size in row if mean is not None)
+        for g, (mean, _) in enumerate(row):
+            shares = [size / total for _, size in row]
+            coefficients = [(1.0 if k == g else 0.0) - shares[k] for k in range(n_groups)]
+            rows.append((mean - average, coefficients, row) if mean is not None else None)
+    return rows
+
+
+def penalty(name, events, n_groups, dual):
+    """The penalty of each rule at the multipliers `dual`, in the paper's words."""
+    rows = gaps_by_definition(events, n_groups)
+    if name == "unconstrained":
+        return torch.zeros(())
+    if name == "reweight":
+        cells = [(mean, size) for row in events for mean, size in row if mean is not None]
+        scale = sum(1 / size for _, size in cells)
+        return sum(mean / size / scale for mean, size in cells)
+    result = torch.zeros(())
+    for i, row in enumerate(rows):
+        if row is None:
+            continue
+        d, coefficients, cells = row
+        if name == "l2":
+            result = result + ETA * d**2
+        elif name == "lagrangian":
+            plus, minus = dual.reshape(2, -1)[:, i]
+            result = result + plus * (d - TOL) + minus * (-d - TOL)
+        elif name == "proxy-lagrangian":
+            theta = dual.reshape(2, -1)[:, i]
+            rise = theta.exp() / (1 + theta.exp().sum())
+            result = result + rise[0] * (d - TOL) + rise[1] * (-d - TOL)
+        elif name == "fairalm-linear":
+            result = result + dual.reshape(-1)[i] * d
+        elif name == "augmented":
+            result = result + dual.reshape(-1)[i] * d + ETA / 2 * d**2
+        elif name == "fairalm":
+            present = [(c, mean) for c, (mean, _) in zip(coefficients, cells, strict=True) if mean is not None]
+            result = result + dual.reshape(-1)[i] * d + ETA * sum(abs(c) * mean for c, mean in present)
+    return result
+
+
+def make(rule, constraint, n_groups, **settings):
+    method = METHODS[rule]() if rule in ("reweight", "unconstrained") else METHODS[rule](eta=ETA)
+    made = CONSTRAINTS[constraint](tol=TOL)
+    return ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), made, method, n_groups=n_groups, **settings)
+
+
+@pytest.mark.parametrize("absent", [False, True], ids=["all present", "an empty cell"])
+@pytest.mark.parametrize("n_groups", [2, 3])
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("rule", RULES)
+def test_gradient_is_that_of_the_formula(rule, constraint, n_groups, absent):
+    x, y, group = batch(0, n_groups, absent=absent)
+    criterion = make(rule, constraint, n_groups)
+    if METHODS[rule].has_dual:
+        values = np.random.default_rng(1).uniform(0.05, 0.5, criterion.dual.shape)
+        criterion.dual.copy_(torch.tensor(values))
+    w = torch.randn(4, generator=torch.Generator().manual_seed(2), requires_grad=True)
+    criterion(x @ w, y.float(), group).backward()
+    ours, w.grad = w.grad.clone(), None
+    logits = x @ w
+    events = means_by_definition(constraint, torch.sigmoid(logits), y, group, n_groups)
+    formula = nn.functional.binary_cross_entropy_with_logits(logits, y.float())
+    (formula + penalty(rule, events, n_groups, criterion.dual)).backward()
+    torch.testing.assert_close(ours, w.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_a_window_uses_the_accumulated_means():
+    criterion = make("augmented", "equal-opportunity", 2, window=4)
+    w = torch.zeros(4, requires_grad=True)
+    sums, total = torch.zeros(2, 2), 0.0
+    for seed in range(3):
+        x, y, group = batch(seed, 2, n=20)
+        w.grad = None
+        criterion(x @ w, y.float(), group).backward()
+        wrong = 1 - torch.sigmoid(x @ w)
+        mine = [(y == 1) & (group == g) for g in (0, 1)]
+        sums = sums + torch.stack([torch.stack([wrong[m].sum() for m in mine]), torch.tensor([m.sum() for m in mine])])
+        total += len(y)
+        sums = sums.detach()
+        mu = sums[0] / sums[1]
+        multiplier = criterion.dual[0, 0] + ETA * (mu[0] - mu[1])
+        share = sums[1] / total
+        expected = nn.functional.binary_cross_entropy_with_logits(x @ w, y.float())
+        expected = expected + multiplier * (
+            wrong[mine[0]].sum() / (20 * share[0]) - wrong[mine[1]].sum() / (20 * share[1])
+        )
+        (gradient,) = torch.autograd.grad(expected, w)
+        torch.testing.assert_close(w.grad, gradient, rtol=1e-4, atol=1e-6)
+        before = criterion.dual.clone()
+        criterion.step()
+        moved = before + ETA * (mu[0] - mu[1])
+        torch.testing.assert_close(criterion.dual, moved - moved.clip(-ETA * TOL, ETA * TOL))
+        sums, total = sums * 0.75, total * 0.75
+        with torch.no_grad():
+            w -= 0.5 * w.grad
+
+
+def test_algorithm_2_as_written():
+    """Dual from the losses after the primal step, over 50 steps, against a transcription."""
+    tau, eta, beta = 0.3, 0.05, 0.01
+    model = nn.Linear(4, 1)
+    w, b = model.weight.detach()[0].clone(), model.bias.detach().clone()
+    criterion = ConstrainedLoss(
+        nn.BCEWithLogitsLoss(reduction="none"),
+        fairalm.EqualOpportunity(),
+        fairalm.FairALM(eta=eta, eta_beta=beta),
+        n_groups=2,
+        surrogate="log",
+        dual_from="observe",
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=tau)
+    lam = 0.0
+    for t in range(50):
+        x, y, group = batch(t, 2)
+        optimizer.zero_grad()
+        criterion(model(x)[:, 0], y.float(), group).backward()
+        optimizer.step()
+        with torch.no_grad():
+            criterion.observe(model(x)[:, 0], y.float(), group)
+        criterion.step()
+
+        step = eta * (1 + beta) ** t
+        w.requires_grad_(True)
+        b.requires_grad_(True)
+        loss = nn.functional.binary_cross_entropy_with_logits(x @ w + b, y.float(), reduction="none")
+        mu = [loss[(y == 1) & (group == g)].mean() for g in (0, 1)]
+        v = torch.autograd.grad(loss.mean() + (lam + step) * mu[0] - (lam - step) * mu[1], (w, b))
+        w, b = (w - tau * v[0]).detach(), (b - tau * v[1]).detach()
+        after = nn.functional.binary_cross_entropy_with_logits(x @ w + b, y.float(), reduction="none")
+        mu = [after[(y == 1) & (group == g)].mean() for g in (0, 1)]
+        lam = lam + step * float(mu[0] - mu[1])
+    torch.testing.assert_close(model.weight.detach()[0], w, rtol=1e-4, atol=1e-5)
+    assert float(criterion.dual) == pytest.approx(lam, rel=1e-4)
+
+
+def test_one_two_and_many_columns_agree():
+    x, y, group = batch(3, 2)
+    score = x @ torch.tensor([1.0, -0.5, 0.2, 0.1])
+    two = torch.stack([torch.zeros_like(score), score], dim=1)
+    many = torch.stack([torch.full_like(score, -50.0), torch.zeros_like(score), score], dim=1)
+    settings = {"n_groups": 2, "surrogate": "sigmoid"}
+    each = {
+        "one": (
+            ConstrainedLoss(
+                nn.BCEWithLogitsLoss(reduction="none"), fairalm.EqualOpportunity(), fairalm.FairALM(), **settings
+            ),
+            score,
+            y.float(),
+        ),
+        "two": (
+            ConstrainedLoss(
+                nn.CrossEntropyLoss(reduction="none"), fairalm.EqualOpportunity(), fairalm.FairALM(), **settings
+            ),
+            two,
+            y,
+        ),
+        "many": (
+            ConstrainedLoss(
+                nn.CrossEntropyLoss(reduction="none"), fairalm.EqualOpportunity(target=2), fairalm.FairALM(), **settings
+            ),
+            many,
+            y + 1,
+        ),
+    }
+    values = {name: float(criterion(logits, label, group)) for name, (criterion, logits, label) in each.items()}
+    assert values["one"] == pytest.approx(values["two"], rel=1e-5) == pytest.approx(values["many"], rel=1e-5)
+    gaps = [float(criterion.last.gap) for criterion, *_ in each.values()]
+    assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_micro_batches_make_one_dual_step(rule):
+    whole, parts = make(rule, "equal-opportunity", 2), make(rule, "equal-opportunity", 2)
+    x, y, group = batch(4, 2)
+    score = x.sum(dim=1)
+    whole(score, y.float(), group)
+    whole.step()
+    for rows in (slice(0, 7), slice(7, 40), slice(40, 60)):
+        parts(score[rows], y[rows].float(), group[rows])
+    parts.step()
+    torch.testing.assert_close(parts.dual, whole.dual)
+
+
+def test_proxy_moves_by_errors_not_by_the_surrogate():
+    x, y, group = batch(5, 2)
+    score = x.sum(dim=1)
+    criterion = make("proxy-lagrangian", "equal-opportunity", 2)
+    criterion(score, y.float(), group)
+    criterion.step()
+    wrong = (score <= 0).float()
+    d = wrong[(y == 1) & (group == 0)].mean() - wrong[(y == 1) & (group == 1)].mean()
+    torch.testing.assert_close(criterion.dual.flatten(), torch.stack([ETA * (d - TOL), ETA * (-d - TOL)]))
+
+
+def test_state_survives():
+    criterion = make("fairalm", "equalized-odds", 3, window=5)
+    for seed in range(3):
+        x, y, group = batch(seed, 3)
+        criterion(x.sum(dim=1), y.float(), group)
+        criterion.step()
+    again = make("fairalm", "equalized-odds", 3, window=5)
+    again.load_state_dict(copy.deepcopy(criterion.state_dict()))
+    assert again.t == criterion.t == 4
+    x, y, group = batch(9, 3)
+    for one in (criterion, again):
+        one(x.sum(dim=1), y.float(), group)
+        one.step()
+    torch.testing.assert_close(again.dual, criterion.dual, rtol=0, atol=0)
+
+
+def test_eval_accumulates_nothing():
+    criterion = make("lagrangian", "equal-opportunity", 2, window=3).eval()
+    x, y, group = batch(6, 2)
+    before = copy.deepcopy(criterion.state_dict())
+    criterion(x.sum(dim=1), y.float(), group)
+    after = criterion.state_dict()
+    assert all(torch.equal(after[key], before[key]) for key in before if torch.is_tensor(before[key]))
+    with pytest.raises(InputError, match="nothing to go by"):
+        criterion.step()
+
+
+def test_attach_steps_after_the_optimizer_and_can_be_undone():
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.Adam(model.parameters())
+    criterion = make("lagrangian", "equal-opportunity", 2)
+    handle = criterion.attach(optimizer)
+    x, y, group = batch(7, 2)
+    criterion(model(x)[:, 0], y.float(), group).backward()
+    optimizer.step()
+    assert criterion.t == 2
+    handle.remove()
+    criterion(model(x)[:, 0], y.float(), group).backward()
+    optimizer.step()
+    assert criterion.t == 2
+
+
+def test_bfloat16_logits_and_double_modules():
+    x, y, group = batch(8, 2)
+    low = make("augmented", "equal-opportunity", 2)
+    value = low(x.sum(dim=1).bfloat16(), y.bfloat16(), group)
+    assert torch.isfinite(value)
+    assert low.last.gap.dtype == torch.float32
+
+
+def test_training_closes_the_gap():
+    rng = torch.Generator().manual_seed(0)
+    n = 4000
+    group = torch.randint(2, (n,), generator=rng)
+    y = (torch.rand(n, generator=rng) < 0.25 + 0.35 * group).long()
+    x = torch.stack([1.2 * y + torch.randn(n, generator=rng), group + 0.5 * torch.randn(n, generator=rng)], dim=1)
+
+    def train(method):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        criterion = ConstrainedLoss(
+            nn.BCEWithLogitsLoss(reduction="none"), fairalm.EqualOpportunity(), method, n_groups=2, window=10
+        )
+        criterion.attach(optimizer)
+        for _ in range(20):
+            for rows in torch.randperm(n, generator=rng).split(256):
+                optimizer.zero_grad()
+                criterion(model(x[rows])[:, 0], y[rows].float(), group[rows]).backward()
+                optimizer.step()
+        wrong = (model(x)[:, 0] > 0) != (y == 1)
+        missed = [wrong[(y == 1) & (group == g)].float().mean() for g in (0, 1)]
+        return float(abs(missed[0] - missed[1])), float(wrong.float().mean())
+
+    plain, fair = train(fairalm.Unconstrained()), train(fairalm.AugmentedLagrangian(eta=0.05))
+    assert plain[0] > 0.15
+    assert fair[0] < 0.05
+    assert fair[1] < plain[1] + 0.05
+
+
+class TestBadInput:
+    def refused(self, match, *, logits=None, y=None, group=None, loss=None, **settings):
+        settings = {"n_groups": 2, **settings}
+        loss = nn.BCEWithLogitsLoss(reduction="none") if loss is None else loss
+        criterion = ConstrainedLoss(loss, fairalm.EqualOpportunity(), fairalm.FairALM(), **settings)
+        logits = torch.zeros(4) if logits is None else logits
+        y = torch.tensor([0.0, 1.0, 0.0, 1.0]) if y is None else y
+        group = torch.tensor([0, 0, 1, 1]) if group is None else group
+        with pytest.raises(InputError, match=match) as caught:
+            criterion(logits, y, group)
+        assert "\n" not in str(caught.value)
+
+    def test_batches(self):
+        self.refused("logits must have shape", logits=torch.zeros(2, 2, 2))
+        self.refused("one label and one group per row", group=torch.tensor([0, 1]))
+        self.refused("one label and one group per row", y=torch.zeros(3))
+        self.refused(r"group must lie in 0\.\.1", group=torch.tensor([0, 1, 2, 0]))
+        self.refused("must hold integers", group=torch.tensor([0.0, 1.0, 0.0, 1.0]))
+        self.refused(r"logits has 1 NaN", logits=torch.tensor([0.0, float("nan"), 0.0, 0.0]))
+        self.refused(r"y must lie in 0\.\.1", y=torch.tensor([0.0, 1.0, 2.0, 1.0]))
+        self.refused("one number per row", loss=nn.BCEWithLogitsLoss())
+
+    def test_settings(self):
+        for settings, match in [
+            ({"n_groups": 1}, "n_groups"),
+            ({"window": -1}, "window"),
+            ({"surrogate": "cosine"}, "surrogate 'cosine'"),
+            ({"dual_from": "test"}, "dual_from"),
+        ]:
+            with pytest.raises(InputError, match=match):
+                ConstrainedLoss(
+                    nn.CrossEntropyLoss(reduction="none"),
+                    fairalm.EqualOpportunity(),
+                    fairalm.FairALM(),
+                    **{"n_groups": 2, **settings},
+                )
+        with pytest.raises(InputError, match="rule for mini-batches"):
+            ConstrainedLoss(nn.CrossEntropyLoss(), fairalm.EqualOpportunity(), fairalm.SecantALM(), n_groups=2)
+
+    def test_step_before_forward(self):
+        with pytest.raises(InputError, match=r"call forward\(\) in training mode first"):
+            make("fairalm", "equal-opportunity", 2).step()
