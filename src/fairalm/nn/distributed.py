@@ -11,18 +11,18 @@ def n_ranks() -> int:
     return distributed.get_world_size() if _is_on() else 1
 
 
-def everyone(soft: Tensor, hard: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+def everyone(soft: Tensor, signal: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
     """Cell sums and number of people over all ranks, by one all-reduce.
 
     Sums and counts, never rates: a mean of the ranks' rates is not the rate of all.
     """
     count = torch.full((1,), float(n), dtype=soft.dtype, device=soft.device)
     if not _is_on():
-        return soft, hard, count[0]
-    packed = torch.cat([soft.flatten(), hard.flatten(), count])
+        return soft, signal, count[0]
+    packed = torch.cat([soft.flatten(), signal.flatten(), count])
     distributed.all_reduce(packed)
     size = soft.numel()
-    return packed[:size].view_as(soft), packed[size : 2 * size].view_as(hard), packed[-1]
+    return packed[:size].view_as(soft), packed[size : 2 * size].view_as(signal), packed[-1]
 
 
 def _is_on() -> bool:

@@ -139,13 +139,13 @@ class ConstrainedLoss(nn.Module):
                 f"The loss gave {tuple(each.shape)} for {len(logits)} rows: it must give one number per row"
                 ' (reduction="none").'
             )
-        soft, hard = self._sums(logits, y, group)
-        batch_soft, batch_hard, n = everyone(soft.detach(), hard, len(logits))
+        soft, signal = self._sums(logits, y, group)
+        batch_soft, signal, n = everyone(soft.detach(), signal, len(logits))
         seen, total = batch_soft, n
         if self.window:
             seen, total = self.primal_sums + batch_soft, self.primal_total + n
         if self.training:
-            self._feed(batch_soft, batch_hard, n)
+            self._feed(batch_soft, signal, n)
         moments = moments_of(seen, total)
         weights = self.method.weights(moments, self._state()).detach()
         # (top - mu bottom) / count has the gradient of the cell's mean at mu, also where the count depends on the loss
@@ -162,8 +162,8 @@ class ConstrainedLoss(nn.Module):
     def observe(self, logits: Tensor, y: Tensor, group: Tensor) -> None:
         """Feed a batch to the next dual step and to nothing else."""
         self._check(logits, y, group)
-        soft, hard, n = everyone(*self._sums(logits, y, group), len(logits))
-        self.dual_sums += hard if self.method.strict_dual else soft
+        _, signal, n = everyone(*self._sums(logits, y, group), len(logits))
+        self.dual_sums += signal
         self.dual_total += n
         self._has_news = True
 
@@ -196,27 +196,28 @@ class ConstrainedLoss(nn.Module):
     def _state(self) -> Dual:
         return Dual(self.dual, self.constraint.tol, self.t)
 
-    def _feed(self, soft: Tensor, hard: Tensor, n: Tensor) -> None:
+    def _feed(self, soft: Tensor, signal: Tensor, n: Tensor) -> None:
         with torch.no_grad():
             if self.window:
                 self.primal_sums += soft
                 self.primal_total += n
             if self.dual_from == "forward":
-                self.dual_sums += hard if self.method.strict_dual else soft
+                self.dual_sums += signal
                 self.dual_total += n
                 self._has_news = True
 
     def _sums(self, logits: Tensor, y: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-        """Cell sums of the surrogate, differentiable, and of the 0/1 errors."""
+        """Cell sums of the surrogate, differentiable, and of what moves the multipliers: the same, or 0/1 errors."""
         positive = y.reshape(-1) == self.target
         margin = target_margin(logits, self.target)
         right = torch.where(positive, margin, -margin)
         events = self.constraint.events(positive)
         soft = cell_sums(events, self.surrogate(right), group, self.n_groups)
+        if not self.method.strict_dual:
+            return soft, soft.detach()
         with torch.no_grad():
             wrong = (positive != (margin > 0)).to(soft.dtype)
-            hard = cell_sums(events, wrong, group, self.n_groups)
-        return soft, hard
+            return soft, cell_sums(events, wrong, group, self.n_groups)
 
     def _check(self, logits: Tensor, y: Tensor, group: Tensor) -> None:
         n = len(logits) if logits.ndim else 0
