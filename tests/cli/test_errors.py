@@ -4,7 +4,9 @@ import os
 
 import numpy as np
 import pytest
+from sklearn.utils.fixes import parse_version
 
+import sklearn
 from fairalm import FairALMClassifier, InputError
 from fairalm.cli._shell import as_options
 
@@ -159,6 +161,9 @@ def test_through_the_console(console, people, tmp_path, args, message):
     mistake(console(*args), message, tmp_path)
 
 
+@pytest.mark.skipif(
+    parse_version(sklearn.__version__) < parse_version("1.8"), reason="scikit-learn itself imports pyarrow there"
+)
 def test_a_missing_extra_is_a_sentence(console, people, tmp_path):
     people.to_parquet(tmp_path / "p.parquet")
     (tmp_path / "hidden" / "pyarrow").mkdir(parents=True)

@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.fixes import parse_version
 
 import fairalm
 import sklearn
@@ -281,6 +282,7 @@ class TestSignals:
         assert model.n_oracle_calls_ == 1
         assert self.gap_on_new_people(model) > 0.15
 
+    @pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.8"), reason="its forests draw unweighted")
     @pytest.mark.parametrize("signal", ["heldout", "crossfit"])
     def test_others_close_it(self, signal):
         model = self.forest(signal)
