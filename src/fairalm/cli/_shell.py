@@ -23,7 +23,7 @@ USER_ERROR = 2
 # arguments of the library that are options here; those that are also plain words only where "=" follows
 _ARGUMENT = re.compile(
     r"(?<!['\w])(?:(merge_below|max_iter|test_size|data_dir)|(missing|predictor|download|overwrite|positive|protected)(?==))"
-    r"(?:=(?:True|\.\.\.|'([^']*)')?)?"
+    r"(?:=(?:True|\.\.\.|'([^']*)'|(\d+(?:\.\d+)?))?)?"
 )
 
 
@@ -72,10 +72,13 @@ def as_options(message: str) -> str:
 
     >>> as_options("fill them, or pass missing='drop'")
     'fill them, or pass --missing drop'
+    >>> as_options("test_size=0.3 of 40 rows leaves no test row")
+    '--test-size 0.3 of 40 rows leaves no test row'
     """
 
     def option(match: re.Match[str]) -> str:
         name = "--" + (match[1] or match[2]).replace("_", "-")
-        return f"{name} {match[3]}" if match[3] else name
+        value = match[3] or match[4]
+        return f"{name} {value}" if value else name
 
     return _ARGUMENT.sub(option, message)
