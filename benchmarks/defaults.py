@@ -9,13 +9,9 @@ mean.
 
 from __future__ import annotations
 
-import argparse
-import os
-import warnings
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
+from common import start
 from sklearn.linear_model import LogisticRegression
 
 from fairalm import EqualOpportunity, FairALMClassifier, InputError
@@ -55,14 +51,8 @@ def cost(model, part):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--rows", type=int, default=8000)
+    parser = start(__doc__, seeds=3, rows=8000)
     options = parser.parse_args()
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if beside.is_dir():
-        os.environ.setdefault("FAIRALM_DATA", str(beside))
-    warnings.simplefilter("ignore")
     rows = []
     for name, seed, (fit, valid) in problems(options.seeds, options.rows):
         settings = [(rule, eta, METHODS[rule](eta=eta)) for rule in RULES for eta in GRID]

@@ -10,12 +10,8 @@ step reached it.
 
 from __future__ import annotations
 
-import argparse
-import os
-import warnings
-from pathlib import Path
-
 import numpy as np
+from common import start
 
 from fairalm import (
     AugmentedLagrangian,
@@ -54,13 +50,8 @@ def fit(X, y, groups, constraint, method):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", type=int, default=6000)
+    parser = start(__doc__, rows=6000)
     options = parser.parse_args()
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if beside.is_dir():
-        os.environ.setdefault("FAIRALM_DATA", str(beside))
-    warnings.simplefilter("ignore")
     for title, (name, protected, constraint) in PROBLEMS.items():
         try:
             data = load(name).protect(*protected)

@@ -8,14 +8,12 @@ predictors are expectations over their draws. Law is read from the folder that F
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from common import start
 from fairlearn.postprocessing import ThresholdOptimizer
 from fairlearn.reductions import ExponentiatedGradient, TruePositiveRateParity
 from sklearn.linear_model import LogisticRegression
@@ -162,15 +160,10 @@ def write_between(path, marker, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser = start(__doc__, seeds=5)
     parser.add_argument("--tables", default="adult,compas,german,law")
     parser.add_argument("--write", type=Path, help="a page with <!-- tabular --> markers")
     options = parser.parse_args()
-    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
-    if beside.is_dir():
-        os.environ.setdefault("FAIRALM_DATA", str(beside))
-    warnings.simplefilter("ignore")
     rows = []
     for name in options.tables.split(","):
         try:

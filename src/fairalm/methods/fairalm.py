@@ -65,7 +65,7 @@ class FairALMLinear(Method):
         Keep |lambda| <= bound, as the theorem's first case asks.
     """
 
-    eta: float = 3.0
+    eta: float = 1.0
     bound: float | None = None
 
     name: ClassVar[str] = "fairalm-linear"
