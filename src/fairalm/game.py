@@ -49,8 +49,7 @@ class Outcome:
     @property
     def gap(self) -> FloatArray:
         """The gaps in one row; 1, the worst there is, where a cell is empty and nobody can tell."""
-        defined = (abs(self.moments.contrast) > 0).any(-1)
-        return np.where(defined, self.moments.gap, 1.0).astype(float).ravel()
+        return np.where(self.moments.defined, self.moments.gap, 1.0).astype(float).ravel()
 
 
 #: (table of weights or None for the plain fit, the last classifier or None) -> the new classifier

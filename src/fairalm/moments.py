@@ -19,6 +19,15 @@ from array_api_compat import array_namespace, device
 from fairalm._validation import FloatArray, IntArray
 
 Array = Any  # a numpy array or a torch tensor: the rules use only what both have
+_NAMESPACES: dict[type, Any] = {}
+
+
+def namespace(array: Array) -> Any:
+    """The functions that go with a kind of array; looked up once, for a net asks several times a step."""
+    kind = type(array)
+    if kind not in _NAMESPACES:
+        _NAMESPACES[kind] = array_namespace(array)
+    return _NAMESPACES[kind]
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ def contrast(counts: Array) -> Array:
     >>> contrast(np.array([[10.0, 30.0]]))
     array([[[ 1., -1.]]])
     """
-    xp = array_namespace(counts)
+    xp = namespace(counts)
     present = xp.astype(counts > 0, counts.dtype)
     n_groups = counts.shape[-1]
     if n_groups == 2:
@@ -99,8 +108,18 @@ class Moments:
         return contrast(self.counts)
 
     @cached_property
+    def defined(self) -> Array:
+        """Which rows of C have people to speak of, shape (events, rows)."""
+        present = self.counts > 0
+        return (
+            present[:, :1] & present[:, 1:] if self.counts.shape[-1] == 2 else present & (present.sum(-1) > 1)[:, None]
+        )
+
+    @cached_property
     def gap(self) -> Array:
         """D = C mu, shape (events, rows)."""
+        if self.counts.shape[-1] == 2:  # without C, which a net would build at every step
+            return (self.mu[:, :1] - self.mu[:, 1:]) * self.defined
         return (self.contrast @ self.mu[:, :, None])[:, :, 0]
 
     @property
@@ -110,6 +129,9 @@ class Moments:
 
     def pull(self, rows: Array) -> Array:
         """C' rows: from one number per row of C to one per cell."""
+        if self.counts.shape[-1] == 2:
+            rows = rows * self.defined
+            return namespace(rows).concat([rows, -rows], axis=1)
         return (rows[:, None, :] @ self.contrast)[:, 0, :]
 
     @cached_property
@@ -119,7 +141,7 @@ class Moments:
         A multiplier of this size moves the weight of the row's people, against the others', by one plain weight,
         which makes steps comparable across data sets. Two groups: ``1 / (1/p0 + 1/p1)``; more: the cell's share.
         """
-        xp = array_namespace(self.counts)
+        xp = namespace(self.counts)
         share = self.counts / self.total
         if self.counts.shape[-1] > 2:
             return share

@@ -357,7 +357,7 @@ class TestBadInput:
         self.refused(r"group must lie in 0\.\.1", group=torch.tensor([0, 1, 2, 0]))
         self.refused("must hold integers", group=torch.tensor([0.0, 1.0, 0.0, 1.0]))
         self.refused(r"logits has 1 NaN", logits=torch.tensor([0.0, float("nan"), 0.0, 0.0]))
-        self.refused(r"y must lie in 0\.\.1", y=torch.tensor([0.0, 1.0, 2.0, 1.0]))
+        self.refused(r"y must hold the classes 0\.\.1", y=torch.tensor([0.0, 1.0, 2.0, 1.0]))
         self.refused("one number per row", loss=nn.BCEWithLogitsLoss())
 
     def test_settings(self):

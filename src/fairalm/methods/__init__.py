@@ -25,7 +25,7 @@ METHODS: dict[str, type[Method]] = {
 }
 
 #: The rule each backend uses when none is named: the winner, untuned, of `make bench`.
-DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM}
+DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "nn": AugmentedLagrangian}
 
 __all__ = [
     "DEFAULT_METHOD",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-from array_api_compat import array_namespace
-
 from fairalm.exceptions import InputError
-from fairalm.moments import Array, Moments
+from fairalm.moments import Array, Moments, namespace
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,7 @@ class Method(ABC):
     plays_best: ClassVar[bool] = False  # h_t is the best classifier found so far, not always the newest
     has_dual: ClassVar[bool] = True
     weights_are_multipliers: ClassVar[bool] = True  # weights are C'lambda, so the oracle answers lambda
+    window: ClassVar[int] = 0  # steps a net's cell sums are kept for, unless told
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """The state before the first round: all multipliers 0."""
@@ -61,10 +60,9 @@ class Method(ABC):
 
     def update(self, moments: Moments, dual: Dual) -> Dual:
         """The state of the next round. A row with an empty cell keeps its multiplier."""
-        xp = array_namespace(moments.counts)
         stepped = self.step(moments, dual)
-        defined = (abs(moments.contrast) > 0).any(-1)
-        return replace(stepped, value=xp.where(defined, stepped.value, dual.value), t=dual.t + 1)
+        value = namespace(dual.value).where(moments.defined, stepped.value, dual.value)
+        return Dual(value, dual.tol, dual.t + 1, stepped.memory)
 
     def multiplier(self, dual: Dual) -> Array:
         """The multipliers as one lambda per row of C."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from array_api_compat import array_namespace
-
 from fairalm.exceptions import InputError
 from fairalm.methods.base import Dual, Method
-from fairalm.moments import Array, Moments
+from fairalm.moments import Array, Moments, namespace
 from fairalm.schedules import Schedule, check_eta, step_size
 
 
@@ -75,7 +73,7 @@ class ProxyLagrangian(Lagrangian):
 
     def multiplier(self, dual: Dual) -> Array:
         """l⁺ - l⁻, from theta."""
-        xp = array_namespace(dual.value)
+        xp = namespace(dual.value)
         top = xp.max(dual.value, axis=0).clip(0.0, None)  # exp of what is left cannot overflow
         rise = xp.exp(dual.value - top)
         return self.B * (rise[0] - rise[1]) / (xp.exp(-top) + rise[0] + rise[1])
@@ -88,4 +86,4 @@ class ProxyLagrangian(Lagrangian):
 
 def _both_sides(gap: Array, tol: float) -> Array:
     """D - tol and -d - tol, stacked."""
-    return array_namespace(gap).stack([gap - tol, -gap - tol])
+    return namespace(gap).stack([gap - tol, -gap - tol])

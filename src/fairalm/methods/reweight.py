@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from array_api_compat import array_namespace
-
 from fairalm.methods.base import Dual, Method
-from fairalm.moments import Array, Moments
+from fairalm.moments import Array, Moments, namespace
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Reweight(Method):
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """1 / n_c over the sum of all 1 / n_c; 0 for an empty cell."""
-        xp = array_namespace(moments.counts)
+        xp = namespace(moments.counts)
         present = moments.counts > 0
         inverse = xp.where(present, 1.0 / xp.where(present, moments.counts, xp.ones_like(moments.mu)), 0.0)
         total = xp.sum(inverse)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor, distributed
+from torch import distributed
+
+from fairalm.moments import Array
 
 
 def n_ranks() -> int:
     """How many processes train together."""
-    return distributed.get_world_size() if _is_on() else 1
+    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
 
 
-def everyone(soft: Tensor, signal: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Cell sums and number of people over all ranks, by one all-reduce.
+def everyone(soft: Array, signal: Array, ranks: int) -> tuple[Array, Array]:
+    """Both sums over all ranks, by one all-reduce.
 
     Sums and counts, never rates: a mean of the ranks' rates is not the rate of all.
     """
-    count = torch.full((1,), float(n), dtype=soft.dtype, device=soft.device)
-    if not _is_on():
-        return soft, signal, count[0]
-    packed = torch.cat([soft.flatten(), signal.flatten(), count])
+    if ranks == 1:
+        return soft, signal
+    packed = torch.stack([torch.as_tensor(part) for part in ((soft, signal) if signal is not soft else (soft,))])
     distributed.all_reduce(packed)
-    size = soft.numel()
-    return packed[:size].view_as(soft), packed[size : 2 * size].view_as(signal), packed[-1]
-
-
-def _is_on() -> bool:
-    return distributed.is_available() and distributed.is_initialized()
+    both = packed if isinstance(soft, torch.Tensor) else packed.numpy()
+    return both[0], both[-1]

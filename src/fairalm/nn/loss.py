@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.methods import Dual, Method, SecantALM
-from fairalm.nn.cell_sums import cell_sums, moments_of
+from fairalm.methods import DEFAULT_METHOD, Dual, Method, SecantALM
+from fairalm.moments import Array, Moments
+from fairalm.nn.batch import Rows, check_shapes
 from fairalm.nn.distributed import everyone, n_ranks
+from fairalm.nn.label_cells import LabelCells, label_sums
 from fairalm.nn.surrogates import find_surrogate, target_margin
 
 DualFrom = Literal["forward", "observe"]
@@ -78,27 +81,25 @@ class ConstrainedLoss(nn.Module):
 
     dual: Tensor
     primal_sums: Tensor
-    primal_total: Tensor
     dual_sums: Tensor
-    dual_total: Tensor
 
     def __init__(
         self,
         loss: Any,
         constraint: Constraint,
-        method: Method,
+        method: Method | None = None,
         *,
         n_groups: int,
         surrogate: str = "sigmoid",
-        window: int = 0,
+        window: int | None = None,
         dual_from: DualFrom = "forward",
         validate: bool = False,
     ) -> None:
         super().__init__()
+        method = DEFAULT_METHOD["nn"]() if method is None else method
         if isinstance(method, SecantALM) or not isinstance(method, Method):
-            raise InputError(
-                f"`method` must be a rule for mini-batches, such as AugmentedLagrangian(); got {method!r}."
-            )
+            raise InputError(f"`method` must be a rule for mini-batches, such as FairALM(); got {method!r}.")
+        window = method.window if window is None else window
         if n_groups < 2:
             raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
         if window < 0:
@@ -109,18 +110,31 @@ class ConstrainedLoss(nn.Module):
         self.n_groups, self.window, self.dual_from, self.validate = n_groups, window, dual_from, validate
         self.target = 1 if constraint.target is None else int(constraint.target)
         self.surrogate = find_surrogate(surrogate)
-        self.last: Last | None = None
-        self.t = 1
-        self._checked = self._has_news = False
-        blank = cell_sums(self.constraint.events(torch.zeros(1, dtype=torch.bool)), *self._nobody(), n_groups)
-        self.register_buffer("dual", method.start(moments_of(blank, 1), constraint.tol).value)
-        for name in ("primal", "dual"):
-            self.register_buffer(f"{name}_sums", torch.zeros_like(blank))
-            self.register_buffer(f"{name}_total", torch.zeros(()))
+        self._cells = {"host": LabelCells.of(constraint)}
+        self._live = _Live()
+        self._needs_means = not (method.weights_are_multipliers and self._cells["host"].is_fixed)
+        nobody = np.zeros((4, n_groups), dtype=np.float32)
+        start = method.start(self._cells["host"].moments(nobody), constraint.tol)
+        self._memory = [f"memory_{i}" for i in range(len(start.memory))]
+        for name, value in zip(self._memory, start.memory, strict=True):
+            self.register_buffer(name, torch.as_tensor(value).clone())
+        self.register_buffer("dual", torch.as_tensor(start.value).clone())
+        self.register_buffer("primal_sums", torch.tensor(nobody))
+        self.register_buffer("dual_sums", torch.tensor(nobody))
 
-    @staticmethod
-    def _nobody() -> tuple[Tensor, Tensor]:
-        return torch.zeros(1), torch.zeros(1, dtype=torch.long)
+    @property
+    def t(self) -> int:
+        """The round to come, from 1."""
+        return self._live.t
+
+    @property
+    def last(self) -> Last | None:
+        """The last batch; None before the first."""
+        if self._live.batch is None:
+            return None
+        loss, moments, multiplier = self._live.batch
+        gap, dual = torch.as_tensor(moments.gap), torch.as_tensor(multiplier)
+        return Last(loss, gap, dual, loss + (dual * gap).sum())
 
     def forward(self, logits: Tensor, y: Tensor, group: Tensor) -> Tensor:
         """The scalar to back-propagate.
@@ -132,117 +146,135 @@ class ConstrainedLoss(nn.Module):
             Labels as `loss` takes them.
         group : integer tensor of shape (n,)
         """
-        self._check(logits, y, group)
-        each = self.loss(logits, y)
-        if each.numel() != len(logits):
+        host = _on_host(logits)
+        margin, rows = self._rows(logits, y, group, host)
+        each = self.loss(logits, y).reshape(-1)
+        if len(each) != len(margin):
             raise InputError(
-                f"The loss gave {tuple(each.shape)} for {len(logits)} rows: it must give one number per row"
+                f"The loss gave {len(each)} numbers for {len(margin)} rows: it must give one number per row"
                 ' (reduction="none").'
             )
-        soft, signal = self._sums(logits, y, group)
-        batch_soft, signal, n = everyone(soft.detach(), signal, len(logits))
-        seen, total = batch_soft, n
+        ranks = n_ranks()
+        batch, signal = everyone(*self._sums(rows), ranks)
+        seen = batch
         if self.window:
-            seen, total = self.primal_sums + batch_soft, self.primal_total + n
-        if self.training:
-            self._feed(batch_soft, signal, n)
-        moments = moments_of(seen, total)
-        weights = self.method.weights(moments, self._state()).detach()
-        # (top - mu bottom) / count has the gradient of the cell's mean at mu, also where the count depends on the loss
-        present = moments.counts > 0
-        count = torch.where(present, moments.counts * (n / total), 1.0)
-        moved = torch.where(present, (soft[0] - moments.mu * soft[1]) / count, 0.0)
-        mean = each.sum() / n
-        gap, dual = moments.gap, self.method.multiplier(self._state())
-        self.last = Last(mean.detach(), gap, dual.detach().clone(), mean.detach() + (dual * gap).sum())
-        scalar: Tensor = n_ranks() * (mean + (weights * moved).sum())  # DDP will average the gradients of the ranks
-        return scalar
+            kept = self._array("primal_sums", host)
+            seen = kept + batch
+            if self.training:
+                kept += batch
+        if self.training and self.dual_from == "forward":
+            self._feed(signal, host)
+        cells, state = self._find_cells(host), self._state(host)
+        moments = cells.moments(seen)
+        n = len(margin) if ranks == 1 else batch[2:].sum()
+        spread = cells.spread(self.method.weights(moments, state), moments, n)
+        pull = rows.slope * spread.T.reshape(-1)[rows.code]  # the penalty's gradient by the margins
+        mean = torch.dot(each, self._live.shares(each)) if host and ranks == 1 else each.sum() / n
+        self._live.batch = mean.detach(), moments, self.method.multiplier(state) + 0.0
+        scalar: Tensor = mean + torch.dot(margin, torch.as_tensor(pull))
+        return scalar if ranks == 1 else ranks * scalar  # DDP will average the gradients of the ranks
 
     @torch.no_grad()
     def observe(self, logits: Tensor, y: Tensor, group: Tensor) -> None:
         """Feed a batch to the next dual step and to nothing else."""
-        self._check(logits, y, group)
-        _, signal, n = everyone(*self._sums(logits, y, group), len(logits))
-        self.dual_sums += signal
-        self.dual_total += n
-        self._has_news = True
+        host = _on_host(logits)
+        _, rows = self._rows(logits, y, group, host)
+        self._feed(everyone(*self._sums(rows), n_ranks())[1], host)
 
-    @torch.no_grad()
     def step(self) -> None:
         """The dual step, from everything fed since the last one."""
-        if not self._has_news:
+        if not self._live.has_news:
             fed = "forward() in training mode" if self.dual_from == "forward" else "observe()"
             raise InputError(f"step() has nothing to go by: call {fed} first.")
-        after = self.method.update(moments_of(self.dual_sums, self.dual_total), self._state())
-        self.dual.copy_(after.value)
-        self.t = after.t
+        host = _on_host(self.dual)
+        sums, state = self._array("dual_sums", host), self._state(host)
+        after = self.method.update(self._find_cells(host).moments(sums), state)
+        state.value[...] = after.value
+        for kept, new in zip(state.memory, after.memory, strict=True):
+            kept[...] = new
         keep = 1.0 - 1.0 / self.window if self.window else 0.0
-        for kept in (self.primal_sums, self.primal_total, self.dual_sums, self.dual_total):
-            kept.mul_(keep)
-        self._has_news = False
+        sums *= keep
+        if self.window:
+            primal = self._array("primal_sums", host)
+            primal *= keep
+        self._live.t, self._live.has_news = after.t, False
 
     def attach(self, optimizer: torch.optim.Optimizer) -> Any:
         """Make the dual step after every step of the optimiser; returns a handle whose ``remove()`` undoes it."""
         return optimizer.register_step_post_hook(lambda *_: self.step())
 
     def get_extra_state(self) -> dict[str, int]:
-        """The round, which schedules of eta go by."""
-        return {"t": self.t}
+        """The round, which schedules of eta go by, and whether a dual step is due."""
+        return {"t": self._live.t, "has_news": int(self._live.has_news)}
 
     def set_extra_state(self, state: dict[str, int]) -> None:
         """Take the round up again."""
-        self.t = int(state["t"])
+        self._live.t, self._live.has_news = int(state["t"]), bool(state["has_news"])
 
-    def _state(self) -> Dual:
-        return Dual(self.dual, self.constraint.tol, self.t)
+    def _array(self, name: str, host: bool) -> Array:
+        """A buffer, to be changed in place."""
+        tensor: Any = self._buffers[name]
+        return tensor.numpy() if host else tensor
 
-    def _feed(self, soft: Tensor, signal: Tensor, n: Tensor) -> None:
-        with torch.no_grad():
-            if self.window:
-                self.primal_sums += soft
-                self.primal_total += n
-            if self.dual_from == "forward":
-                self.dual_sums += signal
-                self.dual_total += n
-                self._has_news = True
+    def _find_cells(self, host: bool) -> LabelCells:
+        where = "host" if host else str(self.dual.device)
+        if where not in self._cells:
+            self._cells[where] = self._cells["host"].to(self.dual.device)
+        return self._cells[where]
 
-    def _sums(self, logits: Tensor, y: Tensor, group: Tensor) -> tuple[Tensor, Tensor]:
-        """Cell sums of the surrogate, differentiable, and of what moves the multipliers: the same, or 0/1 errors."""
-        positive = y.reshape(-1) == self.target
-        margin = target_margin(logits, self.target)
-        right = torch.where(positive, margin, -margin)
-        events = self.constraint.events(positive)
-        soft = cell_sums(events, self.surrogate(right), group, self.n_groups)
-        if not self.method.strict_dual:
-            return soft, soft.detach()
-        with torch.no_grad():
-            wrong = (positive != (margin > 0)).to(soft.dtype)
-            return soft, cell_sums(events, wrong, group, self.n_groups)
+    def _state(self, host: bool) -> Dual:
+        memory = tuple(self._array(name, host) for name in self._memory)
+        return Dual(self._array("dual", host), self.constraint.tol, self._live.t, memory)
 
-    def _check(self, logits: Tensor, y: Tensor, group: Tensor) -> None:
-        n = len(logits) if logits.ndim else 0
-        if logits.ndim not in (1, 2) or n == 0:
-            raise InputError(f"logits must have shape (n,) or (n, classes), n > 0; got {tuple(logits.shape)}.")
-        if y.numel() != n or group.shape != (n,):
-            raise InputError(
-                f"logits has {n} rows, y {tuple(y.shape)}, group {tuple(group.shape)}: pass one label and one group"
-                " per row."
-            )
-        if group.is_floating_point() or group.dtype == torch.bool:
-            raise InputError(f"group must hold integers 0..{self.n_groups - 1}; got {group.dtype}.")
-        classes = logits.shape[1] if logits.ndim == 2 and logits.shape[1] > 1 else 2
+    def _rows(self, logits: Tensor, y: Tensor, group: Tensor, host: bool) -> tuple[Tensor, Rows]:
+        classes = check_shapes(logits, y, group, self.n_groups)
         if not 0 <= self.target < classes:
             raise InputError(f"The target is class {self.target}, but logits have {classes} classes.")
-        if logits.device.type == "cpu" or self.validate or not self._checked:
-            if bool(logits.isnan().any()):
-                raise InputError(
-                    f"logits has {int(logits.isnan().sum())} NaN: the net has diverged, or its input has NaN."
-                )
-            if bool(((group < 0) | (group >= self.n_groups)).any()):
-                raise InputError(
-                    f"group must lie in 0..{self.n_groups - 1} (n_groups={self.n_groups}); got"
-                    f" {int(group.min())}..{int(group.max())}."
-                )
-            if bool(((y < 0) | (y >= classes)).any()):
-                raise InputError(f"y must lie in 0..{classes - 1}; got {float(y.min()):g}..{float(y.max()):g}.")
-            self._checked = True
+        if not (host and self.dual.is_cpu) and logits.device != self.dual.device:
+            raise InputError(
+                f"logits are on {logits.device}, the multipliers on {self.dual.device}: call .to({str(logits.device)!r})"
+                " on the criterion."
+            )
+        margin = target_margin(logits, self.target)
+        rows = Rows.of(margin, y, group, target=self.target, surrogate=self.surrogate, host=host)
+        if host or self.validate or not self._live.is_checked:
+            rows.check(classes, self.n_groups)
+            self._live.is_checked = True
+        return margin, rows
+
+    def _sums(self, rows: Rows) -> tuple[Array, Array]:
+        """Sums that the weights are taken at, and those that move the multipliers: of the surrogate, or of 0/1 errors."""
+        if not self.method.strict_dual:
+            soft = label_sums(rows.loss, rows.code, self.n_groups)
+            return soft, soft
+        strict = label_sums(rows.wrong, rows.code, self.n_groups)
+        if self._needs_means:
+            return label_sums(rows.loss, rows.code, self.n_groups), strict
+        return strict, strict
+
+    def _feed(self, signal: Array, host: bool) -> None:
+        sums = self._array("dual_sums", host)
+        sums += signal
+        self._live.has_news = True
+
+
+@dataclass
+class _Live:
+    """What changes with every batch and is no tensor; apart from the module, which is slow to set attributes."""
+
+    t: int = 1
+    has_news: bool = False
+    is_checked: bool = False
+    batch: tuple[Tensor, Moments, Array] | None = None
+    even: Tensor | None = None
+
+    def shares(self, each: Tensor) -> Tensor:
+        """1/n for every row: a dot product with it is a mean at half the price."""
+        if self.even is None or self.even.shape != each.shape or self.even.dtype != each.dtype:
+            self.even = torch.full_like(each, 1.0 / len(each), requires_grad=False)
+        return self.even
+
+
+def _on_host(tensor: Tensor) -> bool:
+    """Whether the tables are numpy's, which on a CPU is several times faster than small tensors."""
+    return tensor.is_cpu and not torch.compiler.is_compiling()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from scipy.special import expit
 from torch import Tensor
-from torch.nn import functional
 
 from fairalm.exceptions import InputError
+from fairalm.moments import Array, namespace
 
 
 def target_margin(logits: Tensor, target: int) -> Tensor:
@@ -25,19 +26,35 @@ def target_margin(logits: Tensor, target: int) -> Tensor:
         scores = scores[:, 0]
     if scores.ndim == 1:
         return scores if target == 1 else -scores
+    if scores.shape[1] == 2:
+        return scores[:, target] - scores[:, 1 - target]
     others = torch.cat([scores[:, :target], scores[:, target + 1 :]], dim=1)
     return scores[:, target] - torch.logsumexp(others, dim=1)
 
 
-#: margin of the right answer -> loss; the first is bounded by 0 and 1, like the error itself
-SURROGATES: dict[str, Callable[[Tensor], Tensor]] = {
-    "sigmoid": lambda margin: torch.sigmoid(-margin),
-    "log": lambda margin: functional.softplus(-margin),
-    "hinge": lambda margin: functional.relu(1.0 - margin),
-}
+def sigmoid(lead: Array) -> tuple[Array, Array]:
+    """1 / (1 + exp(-lead)), between 0 and 1 like the error itself."""
+    loss = torch.sigmoid(lead) if isinstance(lead, Tensor) else expit(lead)
+    return loss, loss * (1.0 - loss)
 
 
-def find_surrogate(name: str) -> Callable[[Tensor], Tensor]:
+def log(lead: Array) -> tuple[Array, Array]:
+    """log(1 + exp(lead))."""
+    return namespace(lead).logaddexp(lead, 0.0 * lead), sigmoid(lead)[0]
+
+
+def hinge(lead: Array) -> tuple[Array, Array]:
+    """max(0, 1 + lead)."""
+    inside = 1.0 * (lead > -1.0)
+    return (1.0 + lead) * inside, inside
+
+
+#: (how far the wrong answer leads, one number per row) -> loss, and its derivative
+Surrogate = Callable[[Array], tuple[Array, Array]]
+SURROGATES: dict[str, Surrogate] = {"sigmoid": sigmoid, "log": log, "hinge": hinge}
+
+
+def find_surrogate(name: str) -> Surrogate:
     """Look a surrogate up by name."""
     if name not in SURROGATES:
         raise InputError(f"There is no surrogate {name!r}; there are: {', '.join(SURROGATES)}.")
