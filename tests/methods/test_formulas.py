@@ -17,6 +17,7 @@ from fairalm.methods import (
     FairALMLinear,
     L2Penalty,
     Lagrangian,
+    PIControl,
     ProxyLagrangian,
     Reweight,
     SecantALM,
@@ -141,9 +142,9 @@ def test_proxy_lagrangian_does_not_overflow(theta, expected):
     assert ProxyLagrangian(B=2.0).multiplier(dual)[0, 0] == pytest.approx(expected)
 
 
-def test_only_the_proxy_lagrangian_moves_its_dual_by_01_errors():
+def test_of_the_papers_rules_only_the_proxy_lagrangian_moves_its_dual_by_01_errors():
     """Appendix: "No surrogates in DUAL"."""
-    assert {name for name, method in METHODS.items() if method.strict_dual} == {"proxy-lagrangian"}
+    assert {name for name, method in METHODS.items() if method.strict_dual} == {"proxy-lagrangian", "pi-control"}
 
 
 @two_groups
@@ -406,6 +407,7 @@ def test_registry_is_the_design_table():
         "fairalm-linear": "FairALMLinear",
         "augmented": "AugmentedLagrangian",
         "secant": "SecantALM",
+        "pi-control": "PIControl",
     }
 
 
@@ -419,7 +421,7 @@ def test_has_dual_says_whether_multipliers_move(method):
 
 
 @pytest.mark.parametrize(
-    "method", [L2Penalty, Lagrangian, ProxyLagrangian, FairALM, FairALMLinear, AugmentedLagrangian]
+    "method", [L2Penalty, Lagrangian, ProxyLagrangian, FairALM, FairALMLinear, AugmentedLagrangian, PIControl]
 )
 @pytest.mark.parametrize("eta", [0.0, -1.0, float("nan")])
 def test_eta_must_be_positive(method, eta):
@@ -458,3 +460,34 @@ def test_secant_weights_are_those_of_algorithm_1():
     weights = SecantALM().weights(moments, Dual(lam, 0.01))
     for event in range(2):
         assert weights[event] == pytest.approx(pulled(contrast_of(list(moments.counts[event])), list(lam[event])))
+
+
+@two_groups
+@pytest.mark.parametrize("eta", [0.1, 1.0, 30.0])
+def test_pi_control_for_two_groups(seed, n_events, eta):
+    """Lambda = k d + I in plain weights, I ← I + (k / 100) d, k = 18 eta / (4 m (1 - m)); all thresholded and bounded."""
+    method, tol = PIControl(eta=eta), 0.05
+    stream = draw(seed, n_events, 2)
+    dual = method.start(stream[0], tol)
+    kept = [0.0] * n_events
+
+    def shrunk(x, by):
+        return math.copysign(max(abs(x) - by, 0.0), x)
+
+    def bounded(x):
+        return min(max(x, -5.0), 5.0)
+
+    for moments in stream:
+        weights = method.weights(moments, dual)
+        assert weights[:, 0] == pytest.approx(dual.value[:, 0])
+        assert weights[:, 1] == pytest.approx(-dual.value[:, 0])
+        dual = method.update(moments, dual)
+        for event in range(n_events):
+            (mu0, mu1), (n0, n1) = moments.mu[event], moments.counts[event]
+            m = (n0 * mu0 + n1 * mu1) / (n0 + n1)
+            k = 18 * eta / max(4 * m * (1 - m), 0.01)
+            kept[event] = bounded(shrunk(kept[event] + k / 100 * (mu0 - mu1), k / 100 * (tol - 0.01)))
+            plain_weights = bounded(shrunk(kept[event] + k * (mu0 - mu1), k * (tol - 0.01)))
+            share = n0 * n1 / (n0 + n1) / moments.total
+            assert dual.value[event, 0] == pytest.approx(plain_weights * share)
+            assert dual.memory[0][event, 0] == pytest.approx(kept[event])

@@ -23,6 +23,7 @@ from fairalm.methods import (
     FairALMLinear,
     L2Penalty,
     Lagrangian,
+    PIControl,
     ProxyLagrangian,
     Reweight,
     SecantALM,
@@ -128,6 +129,7 @@ RULES = {
     "fairalm-linear": (FairALMLinear(ETA), linear),
     "augmented": (AugmentedLagrangian(ETA), augmented),
     "secant": (SecantALM(), linear),
+    "pi-control": (PIControl(), linear),
 }
 
 

@@ -9,6 +9,7 @@ from fairalm.measures import Measure, people_to_settle
 
 METHODS: dict[str, str] = {
     "secant": "the default: the multiplier's step is measured from round to round; nothing to tune",
+    "pi-control": "the default of nets: a PI controller of the gap, in units that fit any table; nothing to tune",
     "fairalm-linear": "the paper's Algorithm 1 as written: step eta/t, a new model joins only if it helps",
     "fairalm": "the paper's Algorithm 2 as written; a large eta can end in one prediction for all",
     "augmented": "augmented Lagrangian without the paper's Jensen step",

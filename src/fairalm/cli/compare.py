@@ -21,7 +21,9 @@ from fairalm.exceptions import InputError
 from fairalm.io import data_entry, metrics, write_json
 from fairalm.methods import METHODS
 
-ALL = tuple(name for name in METHODS if name != "unconstrained")  # which is the plain model
+ALL = tuple(  # unconstrained is the plain model
+    name for name, method in METHODS.items() if name != "unconstrained" and method.only_for != "mini-batches"
+)
 
 
 def compare(

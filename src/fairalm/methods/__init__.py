@@ -5,6 +5,7 @@ from fairalm.methods.base import Dual, Method
 from fairalm.methods.fairalm import FairALM, FairALMLinear
 from fairalm.methods.l2_penalty import L2Penalty
 from fairalm.methods.lagrangian import Lagrangian, ProxyLagrangian
+from fairalm.methods.pi_control import PIControl
 from fairalm.methods.reweight import Reweight
 from fairalm.methods.secant import SecantALM
 from fairalm.methods.unconstrained import Unconstrained
@@ -13,6 +14,7 @@ METHODS: dict[str, type[Method]] = {
     method.name: method
     for method in (
         SecantALM,
+        PIControl,
         FairALMLinear,
         FairALM,
         AugmentedLagrangian,
@@ -25,7 +27,7 @@ METHODS: dict[str, type[Method]] = {
 }
 
 #: The rule each backend uses when none is named: the winner, untuned, of `make bench`.
-DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "nn": AugmentedLagrangian}
+DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "nn": PIControl}
 
 __all__ = [
     "DEFAULT_METHOD",
@@ -37,6 +39,7 @@ __all__ = [
     "L2Penalty",
     "Lagrangian",
     "Method",
+    "PIControl",
     "ProxyLagrangian",
     "Reweight",
     "SecantALM",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from fairalm.exceptions import InputError
 from fairalm.moments import Array, Moments, namespace
@@ -44,6 +44,7 @@ class Method(ABC):
     plays_best: ClassVar[bool] = False  # h_t is the best classifier found so far, not always the newest
     has_dual: ClassVar[bool] = True
     weights_are_multipliers: ClassVar[bool] = True  # weights are C'lambda, so the oracle answers lambda
+    only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = ""  # what a round may be; either if empty
     window: ClassVar[int] = 0  # steps a net's cell sums are kept for, unless told
 
     def start(self, moments: Moments, tol: float) -> Dual:
@@ -69,7 +70,7 @@ class Method(ABC):
         return dual.value
 
 
-def soft(x: Array, threshold: float) -> Array:
+def soft(x: Array, threshold: Array | float) -> Array:
     """Soft threshold: towards 0 by `threshold`, and 0 once there."""
     return x - x.clip(-threshold, threshold)
 

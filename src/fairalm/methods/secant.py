@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class SecantALM(Method):
     """
 
     name: ClassVar[str] = "secant"
+    only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = "full fits"
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """Multipliers 0; nothing measured yet."""

@@ -61,8 +61,8 @@ class LabelCells:
     def spread(self, weights: Array, moments: Moments, n: Array | float) -> Array:
         """One weight per label × group, shape (2, groups), for the sum of a batch's losses.
 
-        It has the gradient of the weighted cell means at `moments`; each cell's count is taken as its share of all people
-        seen, times the `n` of the batch.
+        It has the gradient of the weighted cell means at `moments`; each cell's count is taken as its share of all
+        people seen, times the `n` of the batch.
         """
         counts, events = moments.counts, len(self.both) // 2
         each = weights / (counts + (counts <= 0)) * (moments.total / n)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.methods import DEFAULT_METHOD, Dual, Method, SecantALM
+from fairalm.methods import DEFAULT_METHOD, Dual, Method
 from fairalm.moments import Array, Moments
 from fairalm.nn.batch import Rows, check_shapes
 from fairalm.nn.distributed import everyone, n_ranks
@@ -47,15 +47,16 @@ class ConstrainedLoss(nn.Module):
         Per-sample loss of (logits, y), for example ``nn.CrossEntropyLoss(reduction="none")``.
     constraint : Constraint
         The criterion; its `target` is a class index, 1 if left out.
-    method : Method
-        The rule. Not `SecantALM`, which needs full fits.
+    method : Method, optional
+        The rule; :class:`fairalm.PIControl` if left out, which needs no tuning. Not `SecantALM`: it is for full fits.
     n_groups : int
         Groups are integers 0..n_groups-1.
     surrogate : {"sigmoid", "log", "hinge"}
         What the criterion's means are taken of. "sigmoid" lies between 0 and 1 like the error.
-    window : int
-        0: means of the batch at hand. Else the sums and counts of the last steps, each step weighing (1 - 1/window)
-        times the next; a ratio of sums is less noisy, and less biased, than a mean of ratios.
+    window : int, optional
+        0: means of the batch at hand, as the paper has it. Else the sums and counts of the last steps, each step
+        weighing (1 - 1/window) times the next; a ratio of sums is less noisy, and less biased, than a mean of ratios.
+        If left out, the rule's own choice: 20 for the default, 0 for the paper's rules.
     dual_from : {"forward", "observe"}
         Which batches move the multipliers: those of the primal step, or only those passed to :meth:`observe`
         (held-out data, or the same batch after the primal step, which is Algorithm 2 as written).
@@ -65,10 +66,10 @@ class ConstrainedLoss(nn.Module):
 
     Examples
     --------
-    >>> from fairalm import EqualOpportunity, FairALM
+    >>> from fairalm import EqualOpportunity
     >>> model = nn.Linear(3, 2)
     >>> criterion = ConstrainedLoss(
-    ...     nn.CrossEntropyLoss(reduction="none"), EqualOpportunity(), FairALM(eta=0.1), n_groups=2
+    ...     nn.CrossEntropyLoss(reduction="none"), EqualOpportunity(), n_groups=2
     ... )
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     >>> handle = criterion.attach(optimizer)
@@ -97,8 +98,8 @@ class ConstrainedLoss(nn.Module):
     ) -> None:
         super().__init__()
         method = DEFAULT_METHOD["nn"]() if method is None else method
-        if isinstance(method, SecantALM) or not isinstance(method, Method):
-            raise InputError(f"`method` must be a rule for mini-batches, such as FairALM(); got {method!r}.")
+        if not isinstance(method, Method) or method.only_for == "full fits":
+            raise InputError(f"`method` must be a rule for mini-batches, such as PIControl(); got {method!r}.")
         window = method.window if window is None else window
         if n_groups < 2:
             raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
@@ -232,8 +233,8 @@ class ConstrainedLoss(nn.Module):
             raise InputError(f"The target is class {self.target}, but logits have {classes} classes.")
         if not (host and self.dual.is_cpu) and logits.device != self.dual.device:
             raise InputError(
-                f"logits are on {logits.device}, the multipliers on {self.dual.device}: call .to({str(logits.device)!r})"
-                " on the criterion."
+                f"logits are on {logits.device}, the multipliers on {self.dual.device}: call"
+                f" .to({str(logits.device)!r}) on the criterion."
             )
         margin = target_margin(logits, self.target)
         rows = Rows.of(margin, y, group, target=self.target, surrogate=self.surrogate, host=host)
@@ -243,7 +244,7 @@ class ConstrainedLoss(nn.Module):
         return margin, rows
 
     def _sums(self, rows: Rows) -> tuple[Array, Array]:
-        """Sums that the weights are taken at, and those that move the multipliers: of the surrogate, or of 0/1 errors."""
+        """Sums that the weights are taken at, and those that move the multipliers; of the surrogate or 0/1 errors."""
         if not self.method.strict_dual:
             soft = label_sums(rows.loss, rows.code, self.n_groups)
             return soft, soft

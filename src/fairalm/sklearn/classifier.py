@@ -213,6 +213,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "a Constraint",
             ),
             ("method", self.method is None or isinstance(self.method, Method), "a Method"),
+            ("method", getattr(self.method, "only_for", "") != "mini-batches", "a Method for full fits"),
         ]
         for name, holds, rule in rules:
             if not holds:

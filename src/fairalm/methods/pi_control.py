@@ -1,0 +1,69 @@
+"""The default of nets: the augmented rule on 0/1 errors, in units that fit any table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from fairalm.methods.base import Dual, Method, soft
+from fairalm.moments import Array, Moments
+from fairalm.schedules import Schedule, check_eta, step_size
+
+GAIN = 18.0  # plain weights per unit of a gap between rates of one half
+PATIENCE = 100.0  # steps in which a standing gap adds as much to the memory as it weighs by itself
+LIMIT = 5.0  # in plain weights
+SWING = 0.01  # a net's gap swings by about a point; it is led to that far inside the tolerance
+STEEPEST = 0.01  # below this share of the steepest slope a rate says little about its response
+
+
+@dataclass(frozen=True)
+class PIControl(Method):
+    """Weights C'lambda; lambda = k d + I with I ← I + (k / 100) d: a PI controller, whose k needs no tuning.
+
+    The part in proportion to the gap is the augmented Lagrangian's eta d, the memory I is its multiplier; a multiplier
+    alone, with the lag of a net, would swing. What makes it fit without tuning are the units:
+
+    - d is measured on 0/1 errors, over a window of steps: what the criterion is about, without a surrogate's bias.
+    - Multipliers are counted in units of the people they move (:attr:`fairalm.moments.Moments.row_share`), and bounded
+      in them.
+    - d is counted in units of ``4 m (1 - m)``, m being the event's mean. A rate near 0 or 1 moves that much less for the
+      same push than one near a half, as on a logistic curve.
+
+    Both parts are thresholded, as the augmented rule's multiplier is by the tolerance, by what the tolerance exceeds a
+    point. `benchmarks/nets.py` has the comparison behind the constants. For mini-batches only: where a round is a whole
+    fit, the gain is too large.
+
+    Parameters
+    ----------
+    eta : float or schedule
+        Times the gain k; 1/10 to 30 all work on the tables of the benchmark.
+    """
+
+    eta: float | Schedule = 1.0
+
+    name: ClassVar[str] = "pi-control"
+    strict_dual: ClassVar[bool] = True
+    only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = "mini-batches"
+    window: ClassVar[int] = 20
+
+    def __post_init__(self) -> None:
+        check_eta(self, self.eta)
+
+    def start(self, moments: Moments, tol: float) -> Dual:
+        """Multipliers and memory 0."""
+        nothing = 0.0 * moments.gap
+        return Dual(nothing, tol, memory=(nothing,))
+
+    def weights(self, moments: Moments, dual: Dual) -> Array:
+        """C'lambda."""
+        return moments.pull(dual.value)
+
+    def step(self, moments: Moments, dual: Dual) -> Dual:
+        """K d + I, each in plain weights."""
+        people = moments.counts.sum(-1)[:, None]
+        mean = (moments.mu * moments.counts).sum(-1)[:, None] / (people + (people <= 0))
+        k = GAIN * step_size(self.eta, dual.t) / (4.0 * mean * (1.0 - mean)).clip(STEEPEST, None)
+        push, slack = k * moments.gap, k * max(dual.tol - SWING, 0.0)
+        memory = soft(dual.memory[0] + push / PATIENCE, slack / PATIENCE).clip(-LIMIT, LIMIT)
+        value = soft(memory + push, slack).clip(-LIMIT, LIMIT)
+        return Dual(value * moments.row_share, dual.tol, dual.t, (memory,))
