@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,8 @@ from array_api_compat import array_namespace, device
 from fairalm._validation import FloatArray, IntArray
 
 Array = Any  # a numpy array or a torch tensor: the rules use only what both have
+PAIR = np.array([[1.0, -1.0]], dtype=np.float32)  # C of two groups
+TINY = 1e-20  # in place of nobody, to divide nothing by
 _NAMESPACES: dict[type, Any] = {}
 
 
@@ -56,6 +57,27 @@ class Event:
     base: Array | float = 0.0
     over_sign: Array | float | None = None
     over_base: Array | float = 0.0
+
+
+def at_least(x: Array, low: float) -> Array:
+    """The entries, or `low` where they are less."""
+    return np.maximum(x, low) if isinstance(x, np.ndarray) else x.clip(low, None)
+
+
+class lazy:  # used as a decorator
+    """A property that is computed once. The standard library's takes a lock, which is most of what it costs here."""
+
+    def __init__(self, compute: Any) -> None:
+        self.compute, self.__doc__ = compute, compute.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        if owner is None:
+            return self
+        value = owner.__dict__[self.name] = self.compute(owner)
+        return value
 
 
 def contrast(counts: Array) -> Array:
@@ -102,20 +124,30 @@ class Moments:
     counts: Array
     total: Any
 
-    @cached_property
+    @lazy
     def contrast(self) -> Array:
         """C of :func:`contrast`, shape (events, rows, groups)."""
         return contrast(self.counts)
 
-    @cached_property
+    @lazy
+    def _people(self) -> Array:
+        """People of each event, shape (events, 1), or next to nobody."""
+        return at_least(_row_sum(self.counts), TINY)
+
+    @lazy
+    def _product(self) -> Array:
+        """Of the sizes of two groups, shape (events, 1)."""
+        return self.counts[:, :1] * self.counts[:, 1:]
+
+    @lazy
     def defined(self) -> Array:
         """Which rows of C have people to speak of, shape (events, rows)."""
+        if self.counts.shape[-1] == 2:
+            return self._product > 0
         present = self.counts > 0
-        return (
-            present[:, :1] & present[:, 1:] if self.counts.shape[-1] == 2 else present & (present.sum(-1) > 1)[:, None]
-        )
+        return present & (present.sum(-1) > 1)[:, None]
 
-    @cached_property
+    @lazy
     def gap(self) -> Array:
         """D = C mu, shape (events, rows)."""
         if self.counts.shape[-1] == 2:  # without C, which a net would build at every step
@@ -131,22 +163,34 @@ class Moments:
         """C' rows: from one number per row of C to one per cell."""
         if self.counts.shape[-1] == 2:
             rows = rows * self.defined
-            return namespace(rows).concat([rows, -rows], axis=1)
+            return rows * PAIR if isinstance(rows, np.ndarray) else namespace(rows).concat([rows, -rows], axis=1)
         return (rows[:, None, :] @ self.contrast)[:, 0, :]
 
-    @cached_property
+    @property
+    def reach(self) -> Array:
+        """|C|'1: the sum of the absolute entries of C in each cell, shape (events, groups)."""
+        return (0.0 * self.mu + 1.0) * self.defined if self.counts.shape[-1] == 2 else abs(self.contrast).sum(-2)
+
+    @property
+    def event_mean(self) -> Array:
+        """Mean over all people of an event, shape (events, 1); 0 where there are none."""
+        return _row_sum(self.mu * self.counts) / self._people
+
+    @lazy
     def row_share(self) -> Array:
         """Share of all people that a row of C speaks of, shape (events, rows); 0 where it is undefined.
 
         A multiplier of this size moves the weight of the row's people, against the others', by one plain weight,
         which makes steps comparable across data sets. Two groups: ``1 / (1/p0 + 1/p1)``; more: the cell's share.
         """
-        xp = namespace(self.counts)
-        share = self.counts / self.total
         if self.counts.shape[-1] > 2:
-            return share
-        size = share[:, 0] + share[:, 1]
-        return (share[:, 0] * share[:, 1] / xp.where(size > 0, size, xp.ones_like(size)))[:, None]
+            return self.counts / self.total
+        return self._product / (self._people * self.total)
+
+
+def _row_sum(table: Array) -> Array:
+    """Sums of the rows, shape (rows, 1); of two columns without a reduction, which takes longer."""
+    return table[:, :1] + table[:, 1:] if table.shape[-1] == 2 else table.sum(-1)[:, None]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def people(n_groups, absent, seed=0):
 
 def before_and_after(rule, n_groups, absent):
     """A dual that has moved, moments with the empty cells, and the dual after them."""
-    method = METHODS[rule]()
+    method = METHODS[rule](eta=0.01) if rule == "pi-control" else METHODS[rule]()  # away from its bound
     y, group, loss = people(n_groups, [])
     full = EqualizedOdds().cells(y, group, n_groups).moments(loss)
     dual = method.start(full, TOL)

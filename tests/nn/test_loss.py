@@ -1,20 +1,24 @@
 """Each rule's gradient against autograd of the paper's formula, typed out here; Algorithm 2 by hand; the state."""
 
 import copy
+import pickle
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import fairalm  # noqa: E402
 from fairalm import InputError  # noqa: E402
 from fairalm.constraints import CONSTRAINTS  # noqa: E402
 from fairalm.methods import METHODS  # noqa: E402
+from fairalm.moments import Event  # noqa: E402
 from fairalm.nn import ConstrainedLoss  # noqa: E402
 
 TOL, ETA = 0.02, 0.3
@@ -133,14 +137,15 @@ def on(host):
 
 def make(rule, constraint, n_groups, **settings):
     method = METHODS[rule]() if rule in ("reweight", "unconstrained") else METHODS[rule](eta=ETA)
-    made = CONSTRAINTS[constraint](tol=TOL)
-    return ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), made, method, n_groups=n_groups, **settings)
+    made, loss = CONSTRAINTS[constraint](tol=TOL), settings.pop("loss", nn.BCEWithLogitsLoss(reduction="none"))
+    settings = {"window": 0, **settings}
+    return ConstrainedLoss(loss, made, method, n_groups=n_groups, **settings)
 
 
 @pytest.mark.parametrize("host", [True, False], ids=["host", "device"])
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("rule", RULES)
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 10**6),
     n_groups=st.sampled_from([2, 3]),
@@ -309,6 +314,35 @@ def test_state_survives():
     torch.testing.assert_close(again.dual, criterion.dual, rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda c: pickle.loads(pickle.dumps(c))], ids=["copy", "pickle"])
+def test_a_copy_has_a_life_of_its_own(duplicate):
+    criterion = make("pi-control", "equal-opportunity", 2, window=5)
+    x, y, group = batch(0, 2)
+    criterion(x.sum(dim=1), y.float(), group)
+    criterion.step()
+    other, kept = duplicate(criterion), copy.deepcopy(criterion.state_dict())
+    other(-x.sum(dim=1), y.float(), group)
+    other.step()
+    assert other.t == 3
+    for name, value in criterion.state_dict().items():
+        assert torch.equal(value, kept[name]) if torch.is_tensor(value) else value == kept[name]
+    assert not torch.equal(other.state_dict()["dual"], kept["dual"])
+    criterion(-x.sum(dim=1), y.float(), group)
+    criterion.step()
+    torch.testing.assert_close(other.state_dict()["dual"], criterion.state_dict()["dual"], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])
+def test_it_stays_in_float32_when_the_net_is_cast(dtype):
+    criterion = make("augmented", "equal-opportunity", 2, window=3).to(dtype)
+    assert criterion.dual.dtype == torch.float32
+    x, y, group = batch(0, 2)
+    w = torch.zeros(4, dtype=dtype, requires_grad=True)
+    criterion(x.to(dtype) @ w, y.to(dtype), group).backward()
+    criterion.step()
+    assert w.grad.dtype == dtype
+
+
 def test_eval_accumulates_nothing():
     criterion = make("lagrangian", "equal-opportunity", 2, window=3).eval()
     x, y, group = batch(6, 2)
@@ -335,12 +369,125 @@ def test_attach_steps_after_the_optimizer_and_can_be_undone():
     assert criterion.t == 2
 
 
-def test_bfloat16_logits_and_double_modules():
+def test_bfloat16_logits():
     x, y, group = batch(8, 2)
     low = make("augmented", "equal-opportunity", 2)
     value = low(x.sum(dim=1).bfloat16(), y.bfloat16(), group)
     assert torch.isfinite(value)
     assert low.last.gap.dtype == torch.float32
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_under_autocast_the_gradient_is_that_of_full_precision_to_its_own(rule):
+    x, y, group = batch(12, 2)
+    gradients = []
+    for low in (False, True):
+        torch.manual_seed(0)
+        model = nn.Linear(4, 2)
+        criterion = make(rule, "equal-opportunity", 2, loss=nn.CrossEntropyLoss(reduction="none"))
+        criterion.dual.fill_(0.3)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=low):
+            criterion(model(x), y, group).backward()
+        gradients.append(model.weight.grad)
+    assert gradients[0].dtype == torch.float32
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=0.03, atol=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")  # torch's own
+@pytest.mark.parametrize("rule", RULES)
+def test_under_torch_compile_the_run_is_the_same(rule):
+    ends = []
+    for compiled in (False, True):
+        torch.manual_seed(0)
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+        criterion = make(rule, "equalized-odds", 2, window=3)
+        criterion.attach(optimizer)
+
+        def loss_of(x, y, group, model=model, criterion=criterion):
+            return criterion(model(x)[:, 0], y.float(), group)
+
+        run = torch.compile(loss_of, backend="aot_eager") if compiled else loss_of
+        for seed in range(4):
+            optimizer.zero_grad()
+            run(*batch(seed, 2)).backward()
+            optimizer.step()
+        ends.append([model.weight.detach(), criterion.dual])
+    torch.testing.assert_close(ends[1], ends[0], rtol=1e-6, atol=1e-7)
+
+
+class NoSync(TorchDispatchMode):
+    """Refuses what would make the host wait for a device."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        assert "_local_scalar_dense" not in str(func), f"{func} waits for the device"
+        assert "nonzero" not in str(func), f"{func} waits for the device"
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("rule", RULES)
+def test_off_the_host_nothing_waits_for_the_device(rule, constraint):
+    criterion = make(rule, constraint, 3, window=3)
+    x, y, group = batch(0, 3)
+    w = torch.zeros(4, requires_grad=True)
+    with on(host=False):
+        criterion(x @ w, y.float(), group).backward()  # the first batch is checked, which waits
+        criterion.step()
+        with NoSync():
+            criterion(x @ w, y.float(), group).backward()
+            criterion.step()
+    with pytest.raises(AssertionError, match="waits"), NoSync():
+        x.sum().item()
+
+
+@pytest.mark.parametrize("surrogate", ["sigmoid", "log", "hinge"])
+@pytest.mark.parametrize("target", [0, 2])
+def test_several_classes(target, surrogate):
+    """The gradient against autograd of the surrogate of the target's margin over all others."""
+    rng = torch.Generator().manual_seed(1)
+    x, y = torch.randn(50, 4, generator=rng), torch.randint(4, (50,), generator=rng)
+    group = torch.randint(2, (50,), generator=rng)
+    w = torch.randn(4, 4, generator=rng, requires_grad=True)
+    criterion = ConstrainedLoss(
+        nn.CrossEntropyLoss(reduction="none"),
+        fairalm.EqualizedOdds(target=target),
+        fairalm.FairALMLinear(),
+        n_groups=2,
+        surrogate=surrogate,
+    )
+    criterion.dual.copy_(torch.tensor([[0.4], [-0.3]]))
+    criterion(x @ w, y, group).backward()
+    logits = x @ w
+    others = [k for k in range(4) if k != target]
+    margin = logits[:, target] - torch.logsumexp(logits[:, others], dim=1)
+    lead = torch.where(y == target, -margin, margin)
+    loss = {
+        "sigmoid": torch.sigmoid(lead),
+        "log": nn.functional.softplus(lead),
+        "hinge": nn.functional.relu(1 + lead),
+    }[surrogate]
+    formula = nn.functional.cross_entropy(logits, y)
+    for multiplier, event in ((0.4, y == target), (-0.3, y != target)):
+        formula = formula + multiplier * (loss[event & (group == 0)].mean() - loss[event & (group == 1)].mean())
+    (gradient,) = torch.autograd.grad(formula, w)
+    torch.testing.assert_close(w.grad, gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_a_criterion_that_looks_beyond_the_row_is_refused():
+    @dataclass(frozen=True, kw_only=True)
+    class Strange(fairalm.Constraint):
+        def events(self, y):
+            return (Event("all", sign=1.0 * y.mean()),)
+
+    with pytest.raises(InputError, match="depend on more than a row's own label"):
+        ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), Strange(), n_groups=2)
+
+
+def test_the_default_needs_no_rule():
+    criterion = ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), fairalm.EqualOpportunity(), n_groups=2)
+    assert criterion.method == fairalm.PIControl()
+    assert criterion.window == 20
 
 
 def test_training_closes_the_gap():

@@ -27,7 +27,7 @@ METHODS: dict[str, type[Method]] = {
 }
 
 #: The rule each backend uses when none is named: the winner, untuned, of `make bench`.
-DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "nn": PIControl}
+DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "last-layer": SecantALM, "nn": PIControl}
 
 __all__ = [
     "DEFAULT_METHOD",

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from fairalm.exceptions import InputError
 from fairalm.moments import Array, Moments, namespace
 
@@ -72,7 +74,12 @@ class Method(ABC):
 
 def soft(x: Array, threshold: Array | float) -> Array:
     """Soft threshold: towards 0 by `threshold`, and 0 once there."""
-    return x - x.clip(-threshold, threshold)
+    return x - within(x, threshold)
+
+
+def within(x: Array, bound: Array | float) -> Array:
+    """The entries, kept within ±bound; numpy's own clip takes several times as long on a small table."""
+    return np.minimum(np.maximum(x, -bound), bound) if isinstance(x, np.ndarray) else x.clip(-bound, bound)
 
 
 def check_bound(owner: object, bound: float | None) -> None:
@@ -83,4 +90,4 @@ def check_bound(owner: object, bound: float | None) -> None:
 
 def clip_to(x: Array, bound: float | None) -> Array:
     """Keep the entries within ±bound; no bound, no change."""
-    return x if bound is None else x.clip(-bound, bound)
+    return x if bound is None else within(x, bound)

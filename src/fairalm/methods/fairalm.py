@@ -42,7 +42,7 @@ class FairALM(Method):
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """C'lambda + eta |C|'1."""
-        return moments.pull(dual.value) + self._eta(dual) * abs(moments.contrast).sum(-2)
+        return moments.pull(dual.value) + self._eta(dual) * moments.reach
 
     def step(self, moments: Moments, dual: Dual) -> Dual:
         """Lambda + eta d."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from fairalm.methods.base import Dual, Method, soft
+from fairalm.methods.base import Dual, Method, soft, within
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
@@ -13,7 +13,8 @@ GAIN = 18.0  # plain weights per unit of a gap between rates of one half
 PATIENCE = 100.0  # steps in which a standing gap adds as much to the memory as it weighs by itself
 LIMIT = 5.0  # in plain weights
 SWING = 0.01  # a net's gap swings by about a point; it is led to that far inside the tolerance
-STEEPEST = 0.01  # below this share of the steepest slope a rate says little about its response
+UNITS_EVERY = 10  # steps: they change slowly, and take half the time of a step
+FLATTEST = 0.0025  # added to m (1 - m), at most 1/4: at a rate of almost 0 the slope says little
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,12 @@ class PIControl(Method):
     The part in proportion to the gap is the augmented Lagrangian's eta d, the memory I is its multiplier; a multiplier
     alone, with the lag of a net, would swing. What makes it fit without tuning are the units:
 
-    - d is measured on 0/1 errors, over a window of steps: what the criterion is about, without a surrogate's bias.
+    - d is measured on 0/1 errors, over a window of steps: what the criterion is about, with no surrogate's bias.
     - Multipliers are counted in units of the people they move (:attr:`fairalm.moments.Moments.row_share`), and bounded
       in them.
-    - d is counted in units of ``4 m (1 - m)``, m being the event's mean. A rate near 0 or 1 moves that much less for the
-      same push than one near a half, as on a logistic curve.
+    - d is counted in units of ``4 m (1 - m)``, m being the event's mean. A rate near 0 or 1 moves that much less for
+      the same push than one near a half, as on a logistic curve.
+    - Both units are measured at every tenth step.
 
     Both parts are thresholded, as the augmented rule's multiplier is by the tolerance, by what the tolerance exceeds a
     point. `benchmarks/nets.py` has the comparison behind the constants. For mini-batches only: where a round is a whole
@@ -50,9 +52,9 @@ class PIControl(Method):
         check_eta(self, self.eta)
 
     def start(self, moments: Moments, tol: float) -> Dual:
-        """Multipliers and memory 0."""
+        """Multipliers and memory 0; the units are measured in the first round."""
         nothing = 0.0 * moments.gap
-        return Dual(nothing, tol, memory=(nothing,))
+        return Dual(nothing, tol, memory=(nothing, nothing, nothing))
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """C'lambda."""
@@ -60,10 +62,14 @@ class PIControl(Method):
 
     def step(self, moments: Moments, dual: Dual) -> Dual:
         """K d + I, each in plain weights."""
-        people = moments.counts.sum(-1)[:, None]
-        mean = (moments.mu * moments.counts).sum(-1)[:, None] / (people + (people <= 0))
-        k = GAIN * step_size(self.eta, dual.t) / (4.0 * mean * (1.0 - mean)).clip(STEEPEST, None)
-        push, slack = k * moments.gap, k * max(dual.tol - SWING, 0.0)
-        memory = soft(dual.memory[0] + push / PATIENCE, slack / PATIENCE).clip(-LIMIT, LIMIT)
-        value = soft(memory + push, slack).clip(-LIMIT, LIMIT)
-        return Dual(value * moments.row_share, dual.tol, dual.t, (memory,))
+        kept, k, share = dual.memory
+        if dual.t % UNITS_EVERY == 1:
+            mean, share = moments.event_mean, moments.row_share
+            k = GAIN / 4.0 / (mean - mean * mean + FLATTEST) + 0.0 * share
+        eta, slack = step_size(self.eta, dual.t), max(dual.tol - SWING, 0.0)
+        push = k * moments.gap * eta
+        kept = kept + push / PATIENCE
+        kept = within(soft(kept, k * (eta * slack / PATIENCE)) if slack else kept, LIMIT)
+        value = kept + push
+        value = within(soft(value, k * (eta * slack)) if slack else value, LIMIT)
+        return Dual(value * share, dual.tol, dual.t, (kept, k, share))

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from fairalm.exceptions import InputError
-from fairalm.moments import Array, namespace
-from fairalm.nn.surrogates import Surrogate
+from fairalm.moments import Array
+
+INTEGERS = {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
 
 class Rows(NamedTuple):
@@ -21,8 +22,6 @@ class Rows(NamedTuple):
     ----------
     margin : array
         The target's lead.
-    loss, slope : array
-        The surrogate, and its derivative by the margin.
     labels, positive : array
         The labels, and whether they are the target.
     code : int array
@@ -30,48 +29,46 @@ class Rows(NamedTuple):
     """
 
     margin: Array
-    loss: Array
-    slope: Array
     labels: Array
     positive: Array
     code: Array
 
     @classmethod
-    def of(cls, margin: Tensor, y: Tensor, group: Tensor, *, target: int, surrogate: Surrogate, host: bool) -> Rows:
+    def of(cls, margin: Tensor, y: Tensor, group: Tensor, *, target: int, host: bool) -> Rows:
         """Lay a batch out."""
-        margins, labels, groups = margin.detach(), y.detach(), group
+        margins: Array = margin.detach()
+        labels: Array = y if y.ndim == 1 else y.reshape(-1)
+        groups: Array = group
         if host:  # numpy has no bfloat16
             margins, groups = margins.numpy(), groups.numpy()
             labels = (labels.float() if labels.dtype == torch.bfloat16 else labels).numpy()
-        labels = labels.reshape(-1)
         positive = labels == target
-        away = 1.0 - 2.0 * namespace(margins).astype(positive, margins.dtype)
-        loss, slope = surrogate(away * margins)
-        return cls(margins, loss, away * slope, labels, positive, 2 * groups + positive)
+        return cls(margins, labels, positive, 2 * groups + positive)
 
     @property
     def wrong(self) -> Array:
         """0/1 errors."""
-        return 1.0 * (self.positive != (self.margin > 0))
+        differs = self.positive != (self.margin > 0)
+        return differs if isinstance(differs, np.ndarray) else differs.to(self.margin.dtype)
 
     def check(self, classes: int, n_groups: int) -> None:
         """Refuse NaN, and groups and labels out of range."""
         if math.isnan(self.margin @ self.margin):
             n = int((self.margin != self.margin).sum())
             raise InputError(f"logits has {n} NaN: the net has diverged, or its input has NaN.")
-        lowest, highest = int(self.code.min()), int(self.code.max())
-        if lowest < 0 or highest >= 2 * n_groups:
+        lowest, highest = int(self.code.min()) // 2, int(self.code.max()) // 2
+        if lowest < 0 or highest >= n_groups:
+            raise InputError(f"group must lie in 0..{n_groups - 1} (n_groups={n_groups}); got {lowest}..{highest}.")
+        labels = self.labels
+        if not ((labels >= 0) & (labels < classes) & (labels == labels // 1)).all():
             raise InputError(
-                f"group must lie in 0..{n_groups - 1} (n_groups={n_groups}); got {lowest // 2}..{highest // 2}."
+                f"y must hold the classes 0..{classes - 1}; got {float(labels.min()):g}..{float(labels.max()):g}."
             )
-        if isinstance(self.labels, np.ndarray) and self.labels @ self.labels == np.count_nonzero(self.labels == 1):
-            return  # every label but the 1s is a 0
-        known = (self.labels >= 0) & (self.labels < classes) & (self.labels == self.labels // 1)
-        if not known.all():
-            raise InputError(
-                f"y must hold the classes 0..{classes - 1}; got"
-                f" {float(self.labels.min()):g}..{float(self.labels.max()):g}."
-            )
+
+    def looks_fine(self, target: int) -> bool:
+        """A quick look on the host that passes nothing :meth:`check` would refuse but groups, which summing finds."""
+        is_known = target == 1 and np.count_nonzero(self.labels) == np.count_nonzero(self.positive)
+        return is_known and not math.isnan(np.add.reduce(self.margin))
 
 
 def check_shapes(logits: Tensor, y: Tensor, group: Tensor, n_groups: int) -> int:
@@ -84,6 +81,6 @@ def check_shapes(logits: Tensor, y: Tensor, group: Tensor, n_groups: int) -> int
             f"logits has {shape[0]} rows, y {tuple(y.shape)}, group {tuple(group.shape)}: pass one label and one group"
             " per row."
         )
-    if group.is_floating_point() or group.dtype == torch.bool:
+    if group.dtype not in INTEGERS:
         raise InputError(f"group must hold integers 0..{n_groups - 1}; got {group.dtype}.")
     return shape[1] if len(shape) == 2 and shape[1] > 1 else 2

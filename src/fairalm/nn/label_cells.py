@@ -12,30 +12,38 @@ from torch import Tensor
 
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.moments import Array, Moments
+from fairalm.moments import TINY, Array, Moments, at_least
 
 
 @dataclass(frozen=True)
 class LabelCells:
     """What a criterion makes of the sums over label × group.
 
-    A batch is reduced to four numbers per group, the rows of its *sums*: loss of the other labels, loss of the target,
-    people of the other labels, people with the target. Numerators and denominators of every cell are linear in them,
-    and so is, at given means, the way back from the cells' weights to one weight per label × group.
+    A batch is reduced to its *sums*: summed loss and people of every label × group, two rows in the order of the code
+    ``2 * group + is_target``. Numerators and denominators of every cell are linear in them, and so is, at given means,
+    the way back from the cells' weights to one weight per code.
 
     Parameters
     ----------
-    both : array of shape (2 × events, 4)
-        Times the sums: the numerators of the cells, then their denominators.
+    gather : array of shape (2 × events × groups + 1, 4 × groups)
+        Times the sums in one row: the numerators of the cells, their denominators, and all people.
+    spread_top, spread_bottom : array of shape (2 × groups, events × groups)
+        Slope of each cell's numerator and denominator by the margin of one person of each code, times minus or plus
+        that person's slope of the loss: the loss falls with the target's lead where the label is the target.
+    n_cells, n_groups : int
     is_fixed : bool
         Whether the denominators do not depend on the losses.
     """
 
-    both: Array
+    gather: Array
+    spread_top: Array
+    spread_bottom: Array
+    n_cells: int
+    n_groups: int
     is_fixed: bool
 
     @classmethod
-    def of(cls, constraint: Constraint) -> LabelCells:
+    def of(cls, constraint: Constraint, n_groups: int) -> LabelCells:
         """Ask the criterion for its events, once for each label."""
         table = _coefficients(constraint, np.array([False, True]))
         again = _coefficients(constraint, np.array([True, True, False]))
@@ -44,30 +52,38 @@ class LabelCells:
                 f"The events of {type(constraint).__name__} depend on more than a row's own label, which a mini-batch"
                 " cannot tell: write them per row."
             )
-        base, sign, over_base, over_sign = table
-        both = np.block([[sign, base], [over_sign, over_base]]).astype(np.float32)
-        return cls(both, not over_sign.any())
+        # from (events, labels) to (events × groups, groups × labels), each group with itself
+        base, sign, over_base, over_sign = (
+            np.einsum("el,gh->eghl", part, np.eye(n_groups)).reshape(-1, 2 * n_groups).astype(np.float32)
+            for part in table
+        )
+        everyone = np.repeat([[0.0, 1.0]], 2 * n_groups, axis=1)
+        gather = np.block([[sign, base], [over_sign, over_base], [everyone]]).astype(np.float32)
+        away = np.tile(np.array([1.0, -1.0], dtype=np.float32), n_groups)[:, None]
+        return cls(gather, away * sign.T, away * over_sign.T, len(sign), n_groups, not over_sign.any())
 
     def to(self, device: torch.device) -> LabelCells:
         """The same as tensors."""
-        return LabelCells(torch.tensor(self.both, device=device), self.is_fixed)
+        gather, top, bottom = (
+            torch.tensor(part, device=device) for part in (self.gather, self.spread_top, self.spread_bottom)
+        )
+        return LabelCells(gather, top, bottom, self.n_cells, self.n_groups, self.is_fixed)
 
     def moments(self, sums: Array) -> Moments:
         """Means of the cells; 0 where a cell is empty, whose contrast is 0 too."""
-        both, events = self.both @ sums, len(self.both) // 2
-        top, bottom = both[:events], both[events:]
-        return Moments(top / (bottom + (bottom <= 0)), bottom, sums[2:].sum())
+        gathered, n = self.gather @ sums.reshape(-1), self.n_cells
+        bottom = gathered[n : 2 * n].reshape(-1, self.n_groups)
+        return Moments(gathered[:n].reshape(-1, self.n_groups) / at_least(bottom, TINY), bottom, gathered[2 * n])
 
     def spread(self, weights: Array, moments: Moments, n: Array | float) -> Array:
-        """One weight per label × group, shape (2, groups), for the sum of a batch's losses.
+        """One weight per code: times the slope of a person's loss, the gradient by that person's margin.
 
-        It has the gradient of the weighted cell means at `moments`; each cell's count is taken as its share of all
+        It is the gradient of the weighted cell means at `moments`; each cell's count is taken as its share of all
         people seen, times the `n` of the batch.
         """
-        counts, events = moments.counts, len(self.both) // 2
-        each = weights / (counts + (counts <= 0)) * (moments.total / n)
-        spread = self.both[:events, :2].T @ each
-        return spread if self.is_fixed else spread - self.both[events:, :2].T @ (each * moments.mu)
+        each = weights * (moments.total / n) / at_least(moments.counts, TINY)
+        spread = self.spread_top @ each.reshape(-1)
+        return spread if self.is_fixed else spread - self.spread_bottom @ (each * moments.mu).reshape(-1)
 
 
 def _coefficients(constraint: Constraint, y: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
@@ -81,21 +97,18 @@ def _coefficients(constraint: Constraint, y: npt.NDArray[np.bool_]) -> npt.NDArr
 
 
 def label_sums(loss: Array, code: Array, n_groups: int) -> Any:
-    """The four sums of each group, from one loss and one ``2 * group + is_target`` per row.
+    """Summed loss and people per code ``2 * group + is_target``, shape (2, 2 × groups).
 
     numpy arrays are summed by numpy, tensors on their device and without a host sync.
 
     >>> label_sums(np.array([0.5, 0.25, 1.0]), np.array([0, 1, 1]), 2)
-    array([[0.5 , 0.  ],
-           [1.25, 0.  ],
-           [1.  , 0.  ],
-           [2.  , 0.  ]], dtype=float32)
+    array([[0.5 , 1.25, 0.  , 0.  ],
+           [1.  , 2.  , 0.  , 0.  ]], dtype=float32)
     """
     size = 2 * n_groups
     if isinstance(loss, Tensor):
-        pair = torch.stack([loss, torch.ones_like(loss)])
-        return loss.new_zeros(2, size).index_add(1, code, pair).view(2, n_groups, 2).mT.reshape(4, n_groups)
-    sums = np.empty((2, 2, n_groups), dtype=np.float32)
-    sums[0] = np.bincount(code, loss, size).reshape(n_groups, 2).T
-    sums[1] = np.bincount(code, None, size).reshape(n_groups, 2).T
-    return sums.reshape(4, n_groups)
+        return loss.new_zeros(2, size).index_add(1, code, torch.stack([loss, torch.ones_like(loss)]))
+    sums = np.empty((2, size), dtype=np.float32)
+    sums[0] = np.bincount(code, loss, size)
+    sums[1] = np.bincount(code, None, size)
+    return sums

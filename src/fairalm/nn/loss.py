@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -81,8 +81,7 @@ class ConstrainedLoss(nn.Module):
     """
 
     dual: Tensor
-    primal_sums: Tensor
-    dual_sums: Tensor
+    sums: Tensor
 
     def __init__(
         self,
@@ -111,22 +110,28 @@ class ConstrainedLoss(nn.Module):
         self.n_groups, self.window, self.dual_from, self.validate = n_groups, window, dual_from, validate
         self.target = 1 if constraint.target is None else int(constraint.target)
         self.surrogate = find_surrogate(surrogate)
-        self._cells = {"host": LabelCells.of(constraint)}
+        self._cells = LabelCells.of(constraint, n_groups)
         self._live = _Live()
-        self._needs_means = not (method.weights_are_multipliers and self._cells["host"].is_fixed)
-        nobody = np.zeros((4, n_groups), dtype=np.float32)
-        start = method.start(self._cells["host"].moments(nobody), constraint.tol)
+        # a rule whose weights are its multipliers asks for no means, unless the criterion is linearised at them
+        takes_means = not (method.weights_are_multipliers and self._cells.is_fixed)
+        self._needs_loss = takes_means or not method.strict_dual
+        nobody = np.zeros((2, 2, 2 * n_groups), dtype=np.float32)
+        start = method.start(self._cells.moments(nobody[0]), constraint.tol)
+        for name, value in (("dual", start.value), ("sums", nobody)):
+            self.register_buffer(name, torch.tensor(value))
         self._memory = [f"memory_{i}" for i in range(len(start.memory))]
         for name, value in zip(self._memory, start.memory, strict=True):
-            self.register_buffer(name, torch.as_tensor(value).clone())
-        self.register_buffer("dual", torch.as_tensor(start.value).clone())
-        self.register_buffer("primal_sums", torch.tensor(nobody))
-        self.register_buffer("dual_sums", torch.tensor(nobody))
+            self.register_buffer(name, torch.tensor(value))
 
     @property
     def t(self) -> int:
         """The round to come, from 1."""
         return self._live.t
+
+    @property
+    def multiplier(self) -> Tensor:
+        """The multipliers as one lambda per gap, detached; `dual` holds them as the rule keeps them."""
+        return torch.as_tensor(self.method.multiplier(self._tables(_on_host(self.dual)).state)).clone()
 
     @property
     def last(self) -> Last | None:
@@ -147,85 +152,90 @@ class ConstrainedLoss(nn.Module):
             Labels as `loss` takes them.
         group : integer tensor of shape (n,)
         """
-        host = _on_host(logits)
+        if torch.compiler.is_compiling():
+            scalar: Tensor = _run_eagerly(self, logits, y, group)
+            return scalar
+        host, live, ranks = _on_host(logits), self._live, n_ranks()
         margin, rows = self._rows(logits, y, group, host)
-        each = self.loss(logits, y).reshape(-1)
-        if len(each) != len(margin):
+        each = self.loss(logits, y)
+        each = each if each.ndim == 1 else each.reshape(-1)
+        if each.numel() != len(rows.code):
             raise InputError(
-                f"The loss gave {len(each)} numbers for {len(margin)} rows: it must give one number per row"
+                f"The loss gave {each.numel()} numbers for {len(rows.code)} rows: it must give one number per row"
                 ' (reduction="none").'
             )
-        ranks = n_ranks()
-        batch, signal = everyone(*self._sums(rows), ranks)
-        seen = batch
-        if self.window:
-            kept = self._array("primal_sums", host)
-            seen = kept + batch
-            if self.training:
-                kept += batch
-        if self.training and self.dual_from == "forward":
-            self._feed(signal, host)
-        cells, state = self._find_cells(host), self._state(host)
-        moments = cells.moments(seen)
-        n = len(margin) if ranks == 1 else batch[2:].sum()
-        spread = cells.spread(self.method.weights(moments, state), moments, n)
-        pull = rows.slope * spread.T.reshape(-1)[rows.code]  # the penalty's gradient by the margins
-        mean = torch.dot(each, self._live.shares(each)) if host and ranks == 1 else each.sum() / n
-        self._live.batch = mean.detach(), moments, self.method.multiplier(state) + 0.0
-        scalar: Tensor = mean + torch.dot(margin, torch.as_tensor(pull))
+        loss, slope = self.surrogate(rows.margin, rows.positive, loss=self._needs_loss)
+        batch, signal = everyone(*self._sums(rows, loss), ranks)
+        tables = self._tables(host)
+        moments = tables.cells.moments(self._feed(tables, batch, signal))
+        n = len(rows.code) if ranks == 1 else batch[1].sum()
+        spread = tables.cells.spread(self.method.weights(moments, tables.state), moments, n)
+        pull = slope * spread[rows.code]  # the penalty's gradient by the margins
+        mean = torch.dot(each, live.shares(each)) if host and ranks == 1 else each.sum() / n
+        live.batch = mean.detach(), moments, self.method.multiplier(tables.state) + 0.0
+        if self.training and signal is batch and self.dual_from == "forward" and not live.has_observed:
+            live.moments = moments if self.window or live.n_fed == 1 else None
+        scalar = mean + torch.dot(margin, torch.from_numpy(pull) if host else pull)
         return scalar if ranks == 1 else ranks * scalar  # DDP will average the gradients of the ranks
 
     @torch.no_grad()
     def observe(self, logits: Tensor, y: Tensor, group: Tensor) -> None:
         """Feed a batch to the next dual step and to nothing else."""
-        host = _on_host(logits)
+        host, live = _on_host(logits), self._live
         _, rows = self._rows(logits, y, group, host)
-        self._feed(everyone(*self._sums(rows), n_ranks())[1], host)
+        loss, _ = self.surrogate(rows.margin, rows.positive, loss=True)
+        moved = self._tables(host).moved
+        moved += everyone(*self._sums(rows, loss), n_ranks())[1]
+        live.n_fed, live.has_observed, live.moments = live.n_fed + 1, True, None
 
     def step(self) -> None:
         """The dual step, from everything fed since the last one."""
-        if not self._live.has_news:
+        live = self._live
+        if not live.n_fed:
             fed = "forward() in training mode" if self.dual_from == "forward" else "observe()"
             raise InputError(f"step() has nothing to go by: call {fed} first.")
-        host = _on_host(self.dual)
-        sums, state = self._array("dual_sums", host), self._state(host)
-        after = self.method.update(self._find_cells(host).moments(sums), state)
+        tables = self._tables(_on_host(self._buffers["dual"]))
+        state, sums = tables.state, tables.sums
+        after = self.method.update(live.moments or tables.cells.moments(tables.moved), state)
         state.value[...] = after.value
         for kept, new in zip(state.memory, after.memory, strict=True):
             kept[...] = new
-        keep = 1.0 - 1.0 / self.window if self.window else 0.0
-        sums *= keep
         if self.window:
-            primal = self._array("primal_sums", host)
-            primal *= keep
-        self._live.t, self._live.has_news = after.t, False
+            sums *= 1.0 - 1.0 / self.window
+        else:
+            sums[...] = 0.0
+        live.t, live.n_fed, live.moments = after.t, 0, None
+        live.tables = tables._replace(state=Dual(state.value, state.tol, after.t, state.memory))
 
     def attach(self, optimizer: torch.optim.Optimizer) -> Any:
         """Make the dual step after every step of the optimiser; returns a handle whose ``remove()`` undoes it."""
         return optimizer.register_step_post_hook(lambda *_: self.step())
 
     def get_extra_state(self) -> dict[str, int]:
-        """The round, which schedules of eta go by, and whether a dual step is due."""
-        return {"t": self._live.t, "has_news": int(self._live.has_news)}
+        """The round, which schedules of eta go by, and what was fed."""
+        return {"t": self._live.t, "n_fed": self._live.n_fed, "has_observed": int(self._live.has_observed)}
 
     def set_extra_state(self, state: dict[str, int]) -> None:
         """Take the round up again."""
-        self._live.t, self._live.has_news = int(state["t"]), bool(state["has_news"])
+        self._live = _Live(int(state["t"]), int(state["n_fed"]), bool(state["has_observed"]))
 
-    def _array(self, name: str, host: bool) -> Array:
-        """A buffer, to be changed in place."""
-        tensor: Any = self._buffers[name]
-        return tensor.numpy() if host else tensor
+    def _apply(self, fn: Any, recurse: bool = True) -> ConstrainedLoss:
+        """Move with the net, but stay in float32 when it is cast."""
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        for name, tensor in self._buffers.items():
+            self._buffers[name] = None if tensor is None else tensor.float()
+        return self
 
-    def _find_cells(self, host: bool) -> LabelCells:
-        where = "host" if host else str(self.dual.device)
-        if where not in self._cells:
-            self._cells[where] = self._cells["host"].to(self.dual.device)
-        return self._cells[where]
-
-    def _state(self, host: bool) -> Dual:
-        memory = tuple(self._array(name, host) for name in self._memory)
-        return Dual(self._array("dual", host), self.constraint.tol, self._live.t, memory)
+    def _tables(self, host: bool) -> _Tables:
+        """The buffers as the rules see them; made anew when they were moved to another device."""
+        live, dual = self._live, self._buffers["dual"]
+        if live.tables is None or live.tables.dual is not dual or live.tables.host is not host:
+            found: list[Any] = [self._buffers[name] for name in ("dual", "sums", *self._memory)]
+            value, sums, *memory = (tensor.numpy() for tensor in found) if host else found
+            state = Dual(value, self.constraint.tol, live.t, tuple(memory))
+            cells = self._cells if host else self._cells.to(self.dual.device)
+            live.tables = _Tables(found[0], host, cells, sums, sums[0], sums[1], state)
+        return live.tables
 
     def _rows(self, logits: Tensor, y: Tensor, group: Tensor, host: bool) -> tuple[Tensor, Rows]:
         classes = check_shapes(logits, y, group, self.n_groups)
@@ -237,26 +247,50 @@ class ConstrainedLoss(nn.Module):
                 f" .to({str(logits.device)!r}) on the criterion."
             )
         margin = target_margin(logits, self.target)
-        rows = Rows.of(margin, y, group, target=self.target, surrogate=self.surrogate, host=host)
-        if host or self.validate or not self._live.is_checked:
+        rows = Rows.of(margin, y, group, target=self.target, host=host)
+        is_due = not rows.looks_fine(self.target) if host else self.validate or not self._live.is_checked
+        if is_due:
             rows.check(classes, self.n_groups)
             self._live.is_checked = True
         return margin, rows
 
-    def _sums(self, rows: Rows) -> tuple[Array, Array]:
+    def _sums(self, rows: Rows, loss: Array | None) -> tuple[Array, Array]:
         """Sums that the weights are taken at, and those that move the multipliers; of the surrogate or 0/1 errors."""
-        if not self.method.strict_dual:
-            soft = label_sums(rows.loss, rows.code, self.n_groups)
-            return soft, soft
-        strict = label_sums(rows.wrong, rows.code, self.n_groups)
-        if self._needs_means:
-            return label_sums(rows.loss, rows.code, self.n_groups), strict
-        return strict, strict
+        try:
+            first = label_sums(loss if self._needs_loss else rows.wrong, rows.code, self.n_groups)
+        except ValueError:  # a code beyond the last, or below 0
+            rows.check(2, self.n_groups)
+            raise
+        is_one = not (self._needs_loss and self.method.strict_dual)
+        return first, first if is_one else label_sums(rows.wrong, rows.code, self.n_groups)
 
-    def _feed(self, signal: Array, host: bool) -> None:
-        sums = self._array("dual_sums", host)
-        sums += signal
-        self._live.has_news = True
+    def _feed(self, tables: _Tables, batch: Array, signal: Array) -> Array:
+        """Keep the sums of a batch, in training; what the weights are taken at."""
+        if self.training:
+            both, seen, moved = tables.sums, tables.seen, tables.moved
+            if self.dual_from == "forward":
+                self._live.n_fed += 1
+                if signal is batch:
+                    both += batch
+                else:
+                    seen += batch
+                    moved += signal
+            else:
+                seen += batch
+            return seen if self.window else batch
+        return tables.seen + batch if self.window else batch
+
+
+class _Tables(NamedTuple):
+    """The buffers, to be changed in place: views of numpy's on the host, else the tensors themselves."""
+
+    dual: Tensor  # whose views they are
+    host: bool
+    cells: LabelCells
+    sums: Array  # both of the next
+    seen: Array  # sums that the weights are taken at
+    moved: Array  # sums that move the multipliers
+    state: Dual
 
 
 @dataclass
@@ -264,18 +298,31 @@ class _Live:
     """What changes with every batch and is no tensor; apart from the module, which is slow to set attributes."""
 
     t: int = 1
-    has_news: bool = False
+    n_fed: int = 0  # batches since the last dual step
+    has_observed: bool = False
     is_checked: bool = False
+    tables: _Tables | None = None
+    moments: Moments | None = None  # of what the next dual step sees, if they are known
     batch: tuple[Tensor, Moments, Array] | None = None
     even: Tensor | None = None
 
+    def __reduce__(self) -> tuple[type[_Live], tuple[int, int, bool]]:
+        """A copy makes its own views."""
+        return _Live, (self.t, self.n_fed, self.has_observed)
+
     def shares(self, each: Tensor) -> Tensor:
         """1/n for every row: a dot product with it is a mean at half the price."""
-        if self.even is None or self.even.shape != each.shape or self.even.dtype != each.dtype:
-            self.even = torch.full_like(each, 1.0 / len(each), requires_grad=False)
+        if self.even is None or self.even.numel() != each.numel() or self.even.dtype != each.dtype:
+            self.even = torch.full_like(each, 1.0 / each.numel(), requires_grad=False)
         return self.even
 
 
-def _on_host(tensor: Tensor) -> bool:
+def _on_host(tensor: Any) -> bool:
     """Whether the tables are numpy's, which on a CPU is several times faster than small tensors."""
-    return tensor.is_cpu and not torch.compiler.is_compiling()
+    return bool(tensor.is_cpu)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _run_eagerly(criterion: ConstrainedLoss, *batch: Tensor) -> Tensor:
+    """The loss between two compiled graphs: its state is not the compiler's business."""
+    return criterion.forward(*batch)

@@ -21,7 +21,7 @@ def target_margin(logits: Tensor, target: int) -> Tensor:
     >>> target_margin(torch.tensor([[0.0, 2.0], [1.0, -1.0]]), 1)
     tensor([ 2., -2.])
     """
-    scores = logits.float()
+    scores = logits if logits.dtype == torch.float32 else logits.float()
     if scores.ndim == 2 and scores.shape[1] == 1:
         scores = scores[:, 0]
     if scores.ndim == 1:
@@ -32,25 +32,33 @@ def target_margin(logits: Tensor, target: int) -> Tensor:
     return scores[:, target] - torch.logsumexp(others, dim=1)
 
 
-def sigmoid(lead: Array) -> tuple[Array, Array]:
+def sigmoid(margin: Array, positive: Array, *, loss: bool) -> tuple[Array | None, Array]:
     """1 / (1 + exp(-lead)), between 0 and 1 like the error itself."""
-    loss = torch.sigmoid(lead) if isinstance(lead, Tensor) else expit(lead)
-    return loss, loss * (1.0 - loss)
+    chosen = _sigmoid(margin)
+    return namespace(margin).where(positive, 1.0 - chosen, chosen) if loss else None, chosen * (1.0 - chosen)
 
 
-def log(lead: Array) -> tuple[Array, Array]:
+def log(margin: Array, positive: Array, *, loss: bool) -> tuple[Array | None, Array]:
     """log(1 + exp(lead))."""
-    return namespace(lead).logaddexp(lead, 0.0 * lead), sigmoid(lead)[0]
+    xp = namespace(margin)
+    lead = xp.where(positive, -margin, margin)
+    return xp.logaddexp(lead, xp.zeros_like(lead)) if loss else None, _sigmoid(lead)
 
 
-def hinge(lead: Array) -> tuple[Array, Array]:
+def hinge(margin: Array, positive: Array, *, loss: bool) -> tuple[Array | None, Array]:
     """max(0, 1 + lead)."""
-    inside = 1.0 * (lead > -1.0)
-    return (1.0 + lead) * inside, inside
+    xp = namespace(margin)
+    lead = xp.where(positive, -margin, margin)
+    inside = xp.astype(lead > -1.0, margin.dtype)
+    return (1.0 + lead) * inside if loss else None, inside
 
 
-#: (how far the wrong answer leads, one number per row) -> loss, and its derivative
-Surrogate = Callable[[Array], tuple[Array, Array]]
+def _sigmoid(x: Array) -> Array:
+    return torch.sigmoid(x) if isinstance(x, Tensor) else expit(x)
+
+
+#: (margin, whether the label is the target, whether the loss is wanted) -> loss of the wrong answer's lead, its slope
+Surrogate = Callable[..., tuple[Array | None, Array]]
 SURROGATES: dict[str, Surrogate] = {"sigmoid": sigmoid, "log": log, "hinge": hinge}
 
 
