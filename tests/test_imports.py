@@ -16,7 +16,7 @@ LAYERS = [
     {"exceptions", "_validation"},
     {"constraints", "moments", "schedules", "measures", "datasets", "io"},
     {"methods"},
-    {"mixtures", "game", "selection"},
+    {"mixtures", "game", "account", "selection"},
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},
     {"report"},

@@ -7,15 +7,19 @@ the same for all of them.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from fairalm._validation import FloatArray, IntArray
-from fairalm.exceptions import InputError
+from fairalm.exceptions import InputError, SmallCellWarning
 from fairalm.moments import Array, Cells, Event
+
+TOO_FEW = 5  # people in a cell, below which one of them is over twenty points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,6 +156,47 @@ class PredictiveParity(Constraint):
                 over_base=positive,
             ),
         )
+
+
+def check_cells(
+    constraint: Constraint,
+    positive: npt.NDArray[np.bool_],
+    group: IntArray,
+    names: tuple[str, ...],
+    classes: tuple[Any, Any],
+) -> None:
+    """Refuse data with an empty cell, and warn of cells too small to judge.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        The criterion.
+    positive : bool array of shape (n,)
+        Who has the target label.
+    group : int array of shape (n,)
+        Group codes.
+    names : tuple of str
+        Of the groups.
+    classes : (other, target)
+        The labels.
+    """
+    for event in constraint.events(positive):
+        sizes = np.bincount(group if event.mask is None else group[event.mask], minlength=len(names))
+        if (sizes == 0).any():
+            where = event.name.replace("target", repr(classes[1]))
+            raise InputError(
+                f"Group {names[int(np.argmin(sizes))]!r} has no one with {where}, so {type(constraint).__name__} cannot"
+                " be judged for it: drop the group, merge small groups (merge_below=...), or choose another criterion."
+            )
+        few = np.flatnonzero(sizes < TOO_FEW)
+        if len(few):
+            shown = ", ".join(f"{names[i]!r} ({sizes[i]})" for i in few[:3]) + (", ..." if len(few) > 3 else "")
+            warnings.warn(
+                f"Fewer than {TOO_FEW} people with {event.name} in {shown}: the gap of so few is chance. Merge small"
+                " groups (merge_below=...), or leave them out.",
+                SmallCellWarning,
+                stacklevel=4,
+            )
 
 
 CONSTRAINTS: dict[str, type[Constraint]] = {

@@ -223,6 +223,17 @@ def _plain(value: Any) -> Any:
     raise InputError(f"A {type(value).__name__} cannot be written as JSON.")
 
 
+def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
+    """Refuse a folder that :func:`new_folder` would refuse."""
+    path = Path(path)
+    if path.is_symlink() or path.exists():
+        is_run = path.is_dir() and not path.is_symlink() and ((path / METRICS).is_file() or not any(path.iterdir()))
+        if not overwrite:
+            raise InputError(f"{path} exists: choose another folder, or pass overwrite=True.")
+        if not is_run:
+            raise InputError(f"{path} is not a run of fairalm, so it is not overwritten: choose another folder.")
+
+
 @contextmanager
 def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
     """Fill a folder beside `path` that takes its place when the block ends; after an error nothing is left of it.
@@ -235,12 +246,7 @@ def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
         Replace what is there, if it is a run (holds a metrics.json) or an empty folder.
     """
     path = Path(path)
-    if path.is_symlink() or path.exists():
-        is_run = path.is_dir() and not path.is_symlink() and ((path / METRICS).is_file() or not any(path.iterdir()))
-        if not overwrite:
-            raise InputError(f"{path} exists: choose another folder, or pass overwrite=True.")
-        if not is_run:
-            raise InputError(f"{path} is not a run of fairalm, so it is not overwritten: choose another folder.")
+    check_new_folder(path, overwrite=overwrite)
     made = [folder for folder in path.parents if not folder.exists()]
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:

@@ -7,7 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairalm import InputError
-from fairalm.sklearn.oracle import WeightedFitter, stratified_folds
+from fairalm.datasets._split import stratified_folds
+from fairalm.sklearn.oracle import WeightedFitter
 
 
 @pytest.fixture

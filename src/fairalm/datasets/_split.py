@@ -72,3 +72,15 @@ def _shares(sizes: IntArray, test_size: float) -> IntArray:
     able = [cell for cell in np.argsort(shares - quota, kind="stable") if shares[cell] + 1 < sizes[cell]]
     shares[able[:left]] += 1
     return shares
+
+
+def stratified_folds(
+    positive: Any, group: IntArray, n_folds: int, rng: np.random.RandomState | np.random.Generator
+) -> IntArray:
+    """A fold per row, every label × group spread as evenly as it can be."""
+    order = rng.permutation(len(positive))
+    cell = (2 * group + positive)[order]
+    fold = np.empty(len(positive), dtype=np.int64)
+    sort = np.argsort(cell, kind="stable")
+    fold[order[sort]] = np.arange(len(positive)) % n_folds
+    return fold

@@ -21,16 +21,17 @@ from sklearn.utils.validation import (
 )
 
 from fairalm._validation import FloatArray, Groups, Missing, check_binary, encode_groups
-from fairalm.constraints import Constraint, EqualOpportunity
+from fairalm.account import history_table, warn_about
+from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Game, Predictor, play
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.sklearn.account import history_table, warn_about, warn_of_small_cells
 from fairalm.sklearn.progress import round_bar
 from fairalm.sklearn.signals import CrossfitSignal, HeldoutSignal, Problem, Signal, TrainSignal
 
 DualSignal = Literal["train", "heldout", "crossfit"]
 PREDICTORS = ("single", "last", "average", "mixture")
+MIX = "predictor='mixture' may close it where no single model does."
 
 
 def _members_have(name: str) -> Any:
@@ -192,7 +193,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         self._read_game(game, signal)
         if not isinstance(method, Unconstrained):
-            warn_about(game, self.predictor, signal.smallest_cell)
+            advice = "" if self.predictor == "mixture" else MIX
+            warn_about(game, self.predictor, signal.smallest_cell, advice=advice)
         return self
 
     def _check_settings(self) -> None:
@@ -251,7 +253,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         problem = Problem(self._template(), constraint, X, positive, classes, groups.codes, groups.n_groups, people)
         if (groups.codes < 0).any():
             problem = problem.rows(np.flatnonzero(groups.codes >= 0))
-        self._check_cells(problem, groups)
+        check_cells(constraint, problem.positive, problem.group, groups.names, classes)
         return problem, groups
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
@@ -263,19 +265,6 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return X
         checks: dict[str, Any] = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
         return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
-
-    def _check_cells(self, problem: Problem, groups: Groups) -> None:
-        for event in problem.constraint.events(problem.positive):
-            inside = problem.group if event.mask is None else problem.group[event.mask]
-            sizes = np.bincount(inside, minlength=groups.n_groups)
-            if (sizes == 0).any():
-                name = groups.names[int(np.argmin(sizes))]
-                where = event.name.replace("target", repr(problem.classes[1]))
-                raise InputError(
-                    f"Group {name!r} has no one with {where}, so {type(problem.constraint).__name__} cannot be judged"
-                    " for it: drop the group, merge small groups (merge_below=...), or choose another criterion."
-                )
-            warn_of_small_cells(sizes, groups.names, event.name)
 
     def _signal(self, problem: Problem, rng: np.random.RandomState) -> Signal:
         if self.dual_signal == "heldout":

@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm._validation import FloatArray
 from fairalm.exceptions import InputError
 
 BoolArray = npt.NDArray[np.bool_]
@@ -94,13 +94,3 @@ def check_takes_weights(estimator: Any) -> None:
         f"{type(estimator).__name__}.fit takes no sample_weight, through which every rule here works: choose an"
         " estimator that does, for example LogisticRegression, LinearSVC, a tree, a forest or boosting."
     )
-
-
-def stratified_folds(positive: BoolArray, group: IntArray, n_folds: int, rng: np.random.RandomState) -> IntArray:
-    """A fold per row, every label × group spread as evenly as it can be."""
-    order = rng.permutation(len(positive))
-    cell = (2 * group + positive)[order]
-    fold = np.empty(len(positive), dtype=np.int64)
-    sort = np.argsort(cell, kind="stable")
-    fold[order[sort]] = np.arange(len(positive)) % n_folds
-    return fold

@@ -11,10 +11,11 @@ from sklearn.utils import _safe_indexing
 
 from fairalm._validation import FloatArray, IntArray
 from fairalm.constraints import Constraint
+from fairalm.datasets._split import stratified_folds
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome
 from fairalm.moments import Array, Cells, Moments
-from fairalm.sklearn.oracle import BoolArray, WeightedFitter, stratified_folds
+from fairalm.sklearn.oracle import BoolArray, WeightedFitter
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a fit says about itself: the table of its rounds, and its warnings."""
+"""What a game says about itself: the table of its rounds, and its warnings."""
 
 from __future__ import annotations
 
@@ -8,29 +8,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import IntArray
-from fairalm.exceptions import ConstantModelWarning, SmallCellWarning, ToleranceWarning
+from fairalm.exceptions import ConstantModelWarning, ToleranceWarning
 from fairalm.game import Game, Predictor, saddle_gaps
 
 NEARLY_CONSTANT = 0.1  # the rarer prediction is made a tenth as often as by the plain model
-TOO_FEW = 5  # people in a cell, below which one of them is over twenty points
 
 
-def warn_of_small_cells(sizes: IntArray, names: tuple[str, ...], event: str) -> None:
-    """Warn of groups too small to judge in an event."""
-    few = np.flatnonzero(sizes < TOO_FEW)
-    if len(few):
-        shown = ", ".join(f"{names[i]!r} ({sizes[i]})" for i in few[:3]) + (", ..." if len(few) > 3 else "")
-        warnings.warn(
-            f"Fewer than {TOO_FEW} people with {event} in {shown}: the gap of so few is chance. Merge small groups"
-            " (merge_below=...), or leave them out.",
-            SmallCellWarning,
-            stacklevel=5,
-        )
+def warn_about(game: Game, predictor: Predictor, smallest_cell: int, *, advice: str = "") -> None:
+    """Warn of a gap above the tolerance, and of a model that came out constant where the plain one is not.
 
-
-def warn_about(game: Game, predictor: Predictor, smallest_cell: int) -> None:
-    """Warn of a gap above the tolerance, and of a model that came out constant where the plain one is not."""
+    Parameters
+    ----------
+    game : Game
+        The game played.
+    predictor : str
+        The model that was taken from it.
+    smallest_cell : int
+        People in the smallest cell.
+    advice : str
+        What to try against a gap, besides more rounds.
+    """
     weights = game.weights(predictor)
     gap, person = float(abs(weights @ game.gaps).max()), 1 / smallest_cell
     if gap > game.tol + 1e-12:
@@ -40,8 +37,8 @@ def warn_about(game: Game, predictor: Predictor, smallest_cell: int) -> None:
         )
         if gap <= person:
             message += f" One person in the smallest cell is {100 * person:.1f} points."
-        elif predictor != "mixture":
-            message += " predictor='mixture' may reach it where no single model does; more rounds (max_iter) may too."
+        else:
+            message += f" {advice} More rounds (max_iter) may reach it.".replace("  ", " ")
         warnings.warn(message, ToleranceWarning, stacklevel=3)
     plain, ours = game.found[0].selection, float(weights @ game.selections)
     if min(ours, 1 - ours) < NEARLY_CONSTANT * min(plain, 1 - plain):
