@@ -1,0 +1,247 @@
+"""Adversarial debiasing: a second network guesses the group from the output, and the first unlearns what gives it away.
+
+Zhang, Lemoine and Mitchell, "Mitigating unwanted biases with adversarial learning", 2018: the paper's baseline
+"adversarial". It trains a second network, so it is no `Method` and stands apart from the constrained loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from fairalm.constraints import Constraint, DemographicParity, EqualizedOdds, EqualOpportunity, PredictiveEquality
+from fairalm.exceptions import InputError
+from fairalm.nn.batch import check_shapes
+from fairalm.nn.distributed import n_ranks, summed
+from fairalm.nn.surrogates import target_margin
+
+KNOWN = (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds)
+
+
+class LinearAdversary(nn.Module):
+    """The 2018 paper's own: linear in s = sigmoid((1 + |c|) margin), and in s y and s (1 - y) where it sees the label.
+
+    It starts knowing nothing, with all weights 0: the order of the groups does not matter, no random number is drawn.
+
+    Parameters
+    ----------
+    n_groups : int
+        One logit for each.
+    sees_label : bool
+        Whether its input has a second column, 1 where the label is the target.
+
+    Examples
+    --------
+    >>> LinearAdversary(3, sees_label=True)(torch.tensor([[0.5, 1.0], [-0.2, 0.0]])).shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, n_groups: int, *, sees_label: bool) -> None:
+        super().__init__()
+        self.c = nn.Parameter(torch.ones(()))  # at 0, |c| has no slope and would stay there
+        self.weight = nn.Parameter(torch.zeros(n_groups, 3 if sees_label else 1))
+        self.bias = nn.Parameter(torch.zeros(n_groups))
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """Logits of the groups, from the margin, or the margin and the label, of each row."""
+        s = torch.sigmoid((1 + self.c.abs()) * seen[:, :1])
+        label = seen[:, 1:]
+        columns = torch.cat([s, s * label, s * (1 - label)], dim=1) if label.shape[1] else s
+        return nn.functional.linear(columns, self.weight, self.bias)
+
+
+class Adversarial(nn.Module):
+    """Trains an adversary beside your net and writes the net's gradients: ``g - proj_h(g) - alpha h``.
+
+    g is the gradient of your loss, h that of the adversary's cross-entropy, both by the net's parameters. The
+    projection takes one inner product over all parameters together; tensor by tensor, it would be another method.
+    The adversary sees the margin of the target: of everyone (`DemographicParity`), of those the criterion is about
+    (`EqualOpportunity`, `PredictiveEquality`), or of everyone together with the label (`EqualizedOdds`).
+
+    Under ``torch.distributed`` both gradients are summed over the ranks before the projection: keep the net out of
+    DistributedDataParallel and start every rank from the same parameters. Do not scale the loss (``GradScaler``):
+    the scale would divide alpha.
+
+    Parameters
+    ----------
+    constraint : Constraint
+        One of the four above; its `target` is a class index, 1 if left out; its `tol` is not used.
+    n_groups : int
+        Groups are integers 0..n_groups-1.
+    alpha : float
+        How hard the net works against the adversary; may be changed between steps.
+    lr : float
+        Step of the adversary's own optimiser, Adam without momentum. It should learn faster than the net.
+    adversary : torch.nn.Module, optional
+        Takes a tensor of shape (n, 1), the margin, or (n, 2), margin and label, and gives (n, n_groups) logits;
+        by default :class:`LinearAdversary`.
+
+    Attributes
+    ----------
+    last : Tensor or None
+        The adversary's mean loss on the last batch it saw; log(n_groups) is that of a coin.
+
+    Examples
+    --------
+    >>> from fairalm import DemographicParity
+    >>> model, adversary = nn.Linear(3, 1), Adversarial(DemographicParity(), n_groups=2)
+    >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    >>> x, y, group = torch.randn(8, 3), torch.tensor([0.0, 1.0] * 4), torch.tensor([0, 0, 1, 1] * 2)
+    >>> logits = model(x)[:, 0]
+    >>> loss = nn.functional.binary_cross_entropy_with_logits(logits, y)
+    >>> adversary.backward(loss, logits, y, group, model.parameters())  # in place of loss.backward()
+    >>> optimizer.step()
+    >>> print(f"{adversary.last:.3f}")
+    0.693
+    """
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        *,
+        n_groups: int,
+        alpha: float = 1.0,
+        lr: float = 0.1,
+        adversary: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(constraint, KNOWN):
+            raise InputError(
+                f"An adversary knows {', '.join(known.__name__ for known in KNOWN)}; got {constraint!r}: choose one of"
+                " these, or ConstrainedLoss, which takes every criterion."
+            )
+        if n_groups < 2:
+            raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
+        if not 0 <= alpha < float("inf"):
+            raise InputError(f"`alpha` must be 0 or more; got {alpha!r}.")
+        if not 0 < lr < float("inf"):
+            raise InputError(f"`lr` must be above 0; got {lr!r}.")
+        if adversary is not None and not (
+            isinstance(adversary, nn.Module) and any(parameter.requires_grad for parameter in adversary.parameters())
+        ):
+            raise InputError(f"`adversary` must be a network with parameters to train; got {adversary!r}.")
+        self.constraint, self.n_groups, self.alpha = constraint, n_groups, alpha
+        self.target = 1 if constraint.target is None else int(constraint.target)
+        self.sees_label = isinstance(constraint, EqualizedOdds)
+        self.adversary = LinearAdversary(n_groups, sees_label=self.sees_label) if adversary is None else adversary
+        # without momentum: with it, the two run round each other and the gap swings from one sign to the other
+        self.optimizer = torch.optim.Adam(self.adversary.parameters(), lr=lr, betas=(0.0, 0.999))
+        self.last: Tensor | None = None
+
+    def backward(
+        self, loss: Tensor, logits: Tensor, y: Tensor, group: Tensor, parameters: Iterable[nn.Parameter]
+    ) -> None:
+        """Add the net's gradients to ``.grad`` and take one step of the adversary, both from the same outputs.
+
+        Parameters
+        ----------
+        loss : scalar tensor
+            Your loss of `logits`, the batch's mean.
+        logits : tensor of shape (n,), (n, 1) or (n, classes)
+            The net's output, not detached.
+        y : tensor of n labels
+        group : integer tensor of shape (n,)
+        parameters : iterable of Parameter
+            The net's: those your optimiser steps. The adversary's own are passed over.
+        """
+        own = [parameter for parameter in self.adversary.parameters() if parameter.requires_grad]
+        ids = {id(parameter) for parameter in self.adversary.parameters()}
+        net = [parameter for parameter in parameters if parameter.requires_grad and id(parameter) not in ids]
+        self._check(loss, logits, y, group, net)
+        guess = self._loss(logits, y, group)
+        theirs: Sequence[Tensor | None] = [None] * len(own + net)
+        if guess is not None:
+            theirs = torch.autograd.grad(guess, own + net, retain_graph=True, allow_unused=True)
+        ours = torch.autograd.grad(loss / n_ranks(), net, allow_unused=True)
+        if all(gradient is None for gradient in ours):
+            raise InputError("None of `parameters` takes part in the loss: pass those of the net that gave logits.")
+        summed = _over_ranks(_filled([*theirs, *ours], own + net + net))
+        steps, h, g = summed[: len(own)], summed[len(own) : -len(net)], summed[-len(net) :]
+        for parameter, gradient in zip(net, self._combine(g, h), strict=True):
+            parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
+        if guess is not None:
+            for parameter, gradient in zip(own, steps, strict=True):
+                parameter.grad = gradient
+            self.optimizer.step()
+            self.optimizer.zero_grad()  # an optimiser that holds these parameters too must not step them again
+
+    def get_extra_state(self) -> dict[str, Any]:
+        """The adversary's optimiser."""
+        return {"optimizer": self.optimizer.state_dict()}
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        """Take the adversary's optimiser up again."""
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def _combine(self, g: Sequence[Tensor], h: Sequence[Tensor]) -> list[Tensor]:
+        """The update g - proj_h(g) - alpha h, with one coefficient for all parameters; g where h is 0."""
+        along, length = _dot(g, h), _dot(h, h)
+        share = torch.where(length > 0, along / torch.where(length > 0, length, 1.0), 0.0)
+        return [a - ((share + self.alpha) * b).to(a.dtype) for a, b in zip(g, h, strict=True)]
+
+    def _loss(self, logits: Tensor, y: Tensor, group: Tensor) -> Tensor | None:
+        """The adversary's mean loss over the people of all ranks, this rank's part; None if there is nobody."""
+        margin, positive = target_margin(logits, self.target), y.reshape(-1) == self.target
+        seen = torch.stack([margin, positive.to(margin.dtype)], dim=1) if self.sees_label else margin[:, None]
+        rows = torch.ones_like(positive)
+        if isinstance(self.constraint, EqualOpportunity):
+            rows = positive
+        elif isinstance(self.constraint, PredictiveEquality):
+            rows = ~positive
+        (n,) = _over_ranks([rows.sum()])
+        if n == 0:
+            return None
+        seen = seen[rows]
+        guess = self.adversary(seen)
+        if guess.shape != (len(seen), self.n_groups):
+            raise InputError(
+                f"The adversary gave {tuple(guess.shape)} for {len(seen)} rows: it must give one logit for each of the"
+                f" {self.n_groups} groups."
+            )
+        loss = nn.functional.cross_entropy(guess, group[rows].long(), reduction="sum") / n
+        (self.last,) = _over_ranks([loss.detach()])
+        return loss
+
+    def _check(self, loss: Tensor, logits: Tensor, y: Tensor, group: Tensor, net: list[nn.Parameter]) -> None:
+        classes = check_shapes(logits, y, group, self.n_groups)
+        if not 0 <= self.target < classes:
+            raise InputError(f"The target is class {self.target}, but logits have {classes} classes.")
+        if bool(((group < 0) | (group >= self.n_groups)).any()):
+            raise InputError(
+                f"group must lie in 0..{self.n_groups - 1} (n_groups={self.n_groups}); got"
+                f" {int(group.min())}..{int(group.max())}."
+            )
+        if loss.ndim:
+            raise InputError(f"loss must be one number; got {tuple(loss.shape)}: take the mean.")
+        for name, value in (("loss", loss), ("logits", logits)):
+            if not value.requires_grad:
+                raise InputError(f"{name} carries no gradient: pass it as the net gave it, not detached.")
+            if not bool(value.isfinite().all()):
+                raise InputError(f"{name} is not finite: the net has diverged, or its input has NaN.")
+        if not net:
+            raise InputError("`parameters` is empty: pass model.parameters(), anew for each batch.")
+
+
+def _filled(gradients: Sequence[Tensor | None], parameters: Sequence[Tensor]) -> list[Tensor]:
+    return [torch.zeros_like(p) if g is None else g for g, p in zip(gradients, parameters, strict=True)]
+
+
+def _dot(left: Sequence[Tensor], right: Sequence[Tensor]) -> Tensor:
+    """The inner product over all tensors together, added up in float32 at least."""
+    total = torch.zeros((), device=left[0].device)
+    for a, b in zip(left, right, strict=True):
+        precise = torch.promote_types(a.dtype, torch.float32)
+        total = total + (a.to(precise) * b.to(precise)).sum()
+    return total
+
+
+def _over_ranks(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Each tensor summed over all ranks, by one all-reduce."""
+    if n_ranks() == 1:
+        return list(tensors)
+    packed = summed(torch.cat([tensor.flatten() for tensor in tensors]))
+    parts = torch.split(packed, [tensor.numel() for tensor in tensors])
+    return [part.view_as(tensor).to(tensor.dtype) for part, tensor in zip(parts, tensors, strict=True)]
