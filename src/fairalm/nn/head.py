@@ -1,0 +1,75 @@
+"""The last layer of a net: which one it is, and how a fitted one is put in its place."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from fairalm._validation import FloatArray
+from fairalm.exceptions import InputError
+
+
+def find_head(model: nn.Module, name: str | None = None) -> str:
+    """Name of the last layer: the one given, or the only `nn.Linear` with one or two outputs.
+
+    >>> find_head(nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1)))
+    '2'
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(f"`model` must be a torch.nn.Module; got {type(model).__name__}.")
+    layers: dict[str, nn.Linear] = {
+        key: module for key, module in model.named_modules() if isinstance(module, nn.Linear)
+    }
+    fitting: list[str] = [key for key, layer in layers.items() if layer.out_features in (1, 2)]
+    listed = ", ".join(repr(key) for key in fitting[:5]) + (", ..." if len(fitting) > 5 else "")
+    if name is not None:
+        if name in fitting:
+            return name
+        if name in layers:
+            raise InputError(
+                f"The head {name!r} has {layers[name].out_features} outputs: for 0/1 labels it must have one or two, so"
+                " put a new nn.Linear in its place first."
+            )
+        raise InputError(f"The net has no nn.Linear named {name!r}: choose among {listed or 'none'}.")
+    if not fitting:
+        raise InputError(
+            f"None of the net's {len(layers)} nn.Linear has one or two outputs: put one in the place of the last layer"
+            " first, for example net.fc = nn.Linear(net.fc.in_features, 1)."
+        )
+    if len(fitting) > 1:
+        raise InputError(f"Several layers may be the last one ({listed}): name it with `head`.")
+    return fitting[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A fitted head: the logit is ``x @ weight + bias``."""
+
+    weight: FloatArray
+    bias: float
+
+    def logits(self, x: Tensor) -> FloatArray:
+        """One per row."""
+        return np.asarray((x @ torch.from_numpy(self.weight).to(x)).cpu().numpy() + self.bias)
+
+
+def with_head(model: nn.Module, name: str, fitted: Linear) -> nn.Module:
+    """A copy of the net whose last layer gives the fitted logit; of two outputs, as their difference."""
+    net = copy.deepcopy(model)
+    old = net.get_submodule(name)
+    assert isinstance(old, nn.Linear)
+    new = nn.Linear(old.in_features, old.out_features, device=old.weight.device, dtype=old.weight.dtype)
+    share = torch.tensor([1.0] if old.out_features == 1 else [-0.5, 0.5], dtype=torch.float64)
+    with torch.no_grad():
+        new.weight.copy_(share[:, None] * torch.from_numpy(fitted.weight))
+        new.bias.copy_(share * fitted.bias)
+    new.train(old.training)
+    if not name:
+        return new
+    parent, _, own = name.rpartition(".")
+    setattr(net.get_submodule(parent), own, new)
+    return net

@@ -1,0 +1,227 @@
+"""Algorithm 1 on the last layer of a trained net: the net stays, its head becomes fair."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import nn
+
+from fairalm._validation import FloatArray
+from fairalm.account import history_table, warn_about
+from fairalm.constraints import Constraint, EqualOpportunity, check_cells
+from fairalm.exceptions import InputError
+from fairalm.game import Game, play
+from fairalm.io import AnyPath
+from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.nn.features import Features, compute_features, counter, usable_device
+from fairalm.nn.head import Linear, find_head, with_head
+from fairalm.nn.head_oracle import HeadOracle
+
+
+@dataclass(frozen=True, eq=False)
+class RefittedNet:
+    """A net with a fair head, and the account of how it was found.
+
+    Attributes
+    ----------
+    model : nn.Module
+        A copy of the net with the new head, in eval mode; deterministic, and it needs no group to predict.
+    head : str
+        The name of the layer that is new.
+    error, gap : float
+        Of the model, on the rows that moved the multipliers.
+    dual : array of shape (events, rows of C)
+        The multipliers its head was fitted with.
+    optimality_gap : float
+        The model's cost less a lower bound on that of any mixture of the heads found; NaN for PredictiveParity.
+    saddle_gap : float
+        The same of the average play.
+    history : DataFrame
+        One row per round: lambda, error, gap, Lagrangian and saddle gap.
+    game : Game
+        Every head found, with its error and gaps; the first is the plain one.
+    """
+
+    model: nn.Module
+    head: str
+    error: float
+    gap: float
+    dual: FloatArray
+    optimality_gap: float
+    saddle_gap: float
+    history: pd.DataFrame
+    game: Game
+
+
+def refit_last_layer(
+    model: nn.Module,
+    train: Iterable[Any] | Features,
+    heldout: Iterable[Any] | Features | None = None,
+    *,
+    head: str | None = None,
+    constraint: Constraint | None = None,
+    method: Method | None = None,
+    n_groups: int = 2,
+    n_folds: int = 0,
+    l2: float = 0.1,
+    max_iter: int = 50,
+    bound: float = 1.0,
+    cache: AnyPath | None = None,
+    progress: bool = False,
+    device: torch.device | str | None = None,
+) -> RefittedNet:
+    """Fit the last layer of a net again, under a fairness criterion.
+
+    The features are computed once; each round of Algorithm 1 is then a logistic regression on them, and of the heads
+    found the one with the smallest error within the tolerance goes back into a copy of the net.
+
+    Parameters
+    ----------
+    model : nn.Module
+        A trained or pretrained net whose last layer is an `nn.Linear` with one output (the logit) or two.
+    train : loader of (x, y, group), or Features
+        The rows the head is fitted on. Labels are 0 or 1, groups 0..n_groups-1.
+    heldout : loader or Features, optional
+        Rows on which errors and gaps are measured in place of the training rows. A head with many features, or a net
+        that was trained on these same rows, has a training gap that says little about new people; this has not.
+    head : str, optional
+        Name of the last layer; the only `nn.Linear` with one or two outputs if left out.
+    constraint : Constraint, optional
+        The criterion with its tolerance; ``EqualOpportunity()`` if left out.
+    method : Method, optional
+        The rule; :class:`fairalm.SecantALM` if left out.
+    n_groups : int
+        Number of groups.
+    n_folds : int
+        If 2 or more, and nothing is held out: errors and gaps from heads that were fitted without the row, at the price
+        of that many further fits a round. Honest only if the net itself was not trained on these rows.
+    l2 : float
+        Penalty on the head's weights, per standardised feature; log-loss is a mean.
+    max_iter : int
+        Rounds at most.
+    bound : float
+        B of the certificate: multipliers up to this size.
+    cache : folder, optional
+        Keep the features there; see :func:`compute_features`.
+    progress : bool
+        Show progress bars.
+    device : device, optional
+        Where to run net and fits; where the net is if left out.
+
+    Returns
+    -------
+    RefittedNet
+
+    Examples
+    --------
+    >>> from torch.utils.data import DataLoader, TensorDataset
+    >>> _ = torch.manual_seed(0)
+    >>> group = torch.randint(2, (2000,))
+    >>> y = (torch.rand(2000) < 0.3 + 0.4 * group).long()
+    >>> x = torch.stack([y + torch.randn(2000), group + torch.randn(2000)], dim=1)
+    >>> net = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
+    >>> fair = refit_last_layer(net, DataLoader(TensorDataset(x, y, group), batch_size=500))
+    >>> bool(fair.gap <= 0.01 < abs(fair.history["gap"][0]))
+    True
+    """
+    constraint = EqualOpportunity() if constraint is None else constraint
+    method = DEFAULT_METHOD["last-layer"]() if method is None else method
+    name = find_head(model, head)
+    has_heldout = heldout is not None
+    _check(constraint, method, n_groups, n_folds, l2, max_iter, bound, has_heldout)
+    where = usable_device(model, device)
+
+    def features_of(rows: Iterable[Any] | Features, part: str) -> Features:
+        if isinstance(rows, Features):
+            return rows
+        folder = None if cache is None else Path(cache) / part
+        return compute_features(model, rows, head=name, cache=folder, progress=progress, device=where)
+
+    fitted = features_of(train, "train")
+    measured = None if heldout is None else features_of(heldout, "heldout")
+    width = int(model.get_submodule(name).in_features)  # type: ignore[arg-type]
+    for part, rows in (("train", fitted), ("heldout", measured)):
+        if rows is not None:
+            _check_rows(rows, part, constraint, n_groups, width)
+    oracle = HeadOracle(fitted, measured, constraint, n_groups, n_folds, l2, where)
+    with counter("fitting", max_iter, progress) as tick:
+        game = play(
+            oracle,
+            method,
+            tol=constraint.tol,
+            max_iter=max_iter,
+            bound=bound,
+            resolution=0.5 / oracle.smallest_cell,
+            certify=oracle.cells.is_linear,
+            on_round=lambda t, now: tick(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
+        )
+    if not isinstance(method, Unconstrained):
+        warn_about(game, "single", oracle.smallest_cell)
+    return _account(game, model, name, oracle)
+
+
+def _account(game: Game, model: nn.Module, name: str, oracle: HeadOracle) -> RefittedNet:
+    weights = game.weights("single")
+    index = int(weights.argmax())
+    head = oracle.fitter.folded(game.found[index].model)
+    certified = oracle.cells.is_linear
+    return RefittedNet(
+        model=with_head(model, name, Linear(oracle.sign * head.weight, oracle.sign * head.bias)).eval(),
+        head=name,
+        error=float(game.errors[index]),
+        gap=float(abs(game.gaps[index]).max()),
+        dual=game.multiplier_of(index).reshape(game.found[0].moments.gap.shape),
+        optimality_gap=game.excess(weights) if certified else float("nan"),
+        saddle_gap=game.excess(game.weights("average")) if certified else float("nan"),
+        history=history_table(game, certified),
+        game=game,
+    )
+
+
+def _check(
+    constraint: Any, method: Any, n_groups: Any, n_folds: Any, l2: Any, max_iter: Any, bound: Any, has_heldout: bool
+) -> None:
+    def whole(value: Any) -> bool:
+        return isinstance(value, Integral) and not isinstance(value, bool)
+
+    def number(value: Any) -> bool:
+        return isinstance(value, Real) and math.isfinite(value)
+
+    rules = [
+        ("constraint", isinstance(constraint, Constraint), "a Constraint", constraint),
+        ("method", isinstance(method, Method) and method.only_for != "mini-batches", "a Method for full fits", method),
+        ("n_groups", whole(n_groups) and n_groups >= 2, "2 or more", n_groups),
+        ("n_folds", whole(n_folds) and (n_folds == 0 or n_folds >= 2), "0, or 2 or more", n_folds),
+        ("l2", number(l2) and l2 > 0, "positive", l2),
+        ("max_iter", whole(max_iter) and max_iter >= 1, "1 or more", max_iter),
+        ("bound", number(bound) and bound > 0, "positive", bound),
+    ]
+    for name, holds, rule, came in rules:
+        if not holds:
+            raise InputError(f"The '{name}' of refit_last_layer must be {rule}; got {came!r}.")
+    if constraint.target not in (None, 0, 1):
+        raise InputError(f"The target of the constraint must be 0 or 1, as the labels are; got {constraint.target!r}.")
+    if n_folds and has_heldout:
+        raise InputError("Pass held-out rows or `n_folds`, not both: each says where gaps are measured.")
+
+
+def _check_rows(rows: Features, part: str, constraint: Constraint, n_groups: int, width: int) -> None:
+    if rows.x.shape[1] != width:
+        raise InputError(
+            f"The {part} features have {rows.x.shape[1]} columns, the head takes {width}: compute them anew."
+        )
+    if rows.group.max() >= n_groups:
+        raise InputError(
+            f"Groups must lie in 0..{n_groups - 1} (n_groups={n_groups}); got {rows.group.max()} in {part}."
+        )
+    positive = rows.y == (1 if constraint.target is None else constraint.target)
+    if positive.all() or not positive.any():
+        raise InputError(f"The {part} rows have one label only ({rows.y[0]}): there is nothing to learn.")
+    check_cells(constraint, positive, rows.group, tuple(f"{code} ({part})" for code in range(n_groups)), (0, 1))
