@@ -1,6 +1,6 @@
 # make demo   environment, install, and the main job on the data shipped in the package
 # make test   everything that CI runs
-# make bench  the long measurements behind docs/benchmarks.md
+# make bench  the long measurements behind docs/benchmarks.md and docs/nets.md
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -46,7 +46,10 @@ wheel: $(VENV)/.dev
 	  venv/bin/python -c "import fairalm.datasets as d; print(d.load_german().describe())"
 
 bench: $(VENV)/.dev
+	$(PIP) -e ".[bench]"
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tabular.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache

@@ -11,11 +11,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LIGHTNING = pytest.mark.filterwarnings(  # what it says of torch 2.13, and of a small machine
+    "ignore:.*LeafSpec.*is deprecated:FutureWarning", "ignore:.*does not have many workers"
+)
 WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 @pytest.mark.filterwarnings("ignore:Setting a.*deprecated")  # fairlearn on pandas 3
+@LIGHTNING
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_page_runs(page, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
@@ -27,6 +31,7 @@ def test_page_runs(page, monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
+@LIGHTNING
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_example_runs(example, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from fairalm._validation import FloatArray
+from fairalm.cli._nets import NETS
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.datasets._table import no_such
 from fairalm.exceptions import FairALMWarning, InputError
@@ -56,7 +57,9 @@ def check_choice(what: str, name: str, known: Iterable[str]) -> None:
 
 
 def make_estimator(name: str, seed: int) -> Any:
-    """Return an estimator of the registry."""
+    """Return an estimator of the registry that is fitted whole."""
+    if name in NETS:
+        raise InputError(f"The estimator {name!r} is trained by steps, which only fairalm train can do.")
     return choose("estimator", name, ESTIMATORS)[1](seed)
 
 

@@ -12,15 +12,19 @@ from fairalm._validation import IntArray
 from fairalm.cli import _words
 from fairalm.cli._data import People, Source, kind_of, read_people
 from fairalm.cli._models import Fit, check_choice, make_constraint, make_estimator, make_method, scores_of, timed
+from fairalm.cli._nets import NETS, Nets
 from fairalm.cli._output import console, working
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
+from fairalm.exceptions import InputError
 from fairalm.io import data_entry, metrics
 from fairalm.measures import Measure, measure_all, splits_entry
+from fairalm.methods import DEFAULT_METHOD, Unconstrained
 from fairalm.sklearn import FairALMClassifier
 from fairalm.sklearn.classifier import PREDICTORS
 
 SIGNALS = ("train", "heldout", "crossfit")
+MAX_ITER = 50
 
 
 @dataclass(frozen=True)
@@ -32,19 +36,43 @@ class Settings:
     estimator: str
     method: str
     eta: float | None
-    max_iter: int
-    predictor: str
     dual_signal: str
     test_size: float
     seed: int
+    max_iter: int | None = None
+    predictor: str | None = None
+    epochs: int | None = None
+    batch_size: int | None = None
+    device: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse unknown names before any work."""
-        check_choice("predictor", self.predictor, PREDICTORS)
+        """Refuse unknown names, and options that do not go together, before any work."""
         check_choice("dual signal", self.dual_signal, SIGNALS)
         make_constraint(self.constraint, self.tol, None)
-        make_method(self.method, self.eta)
-        make_estimator(self.estimator, self.seed)
+        method = make_method(self.method, self.eta)
+        if self.predictor is not None:
+            check_choice("predictor", self.predictor, PREDICTORS)
+        if self.is_net:
+            unused, kind = ["max_iter", "predictor"], "trained by steps"
+        else:
+            make_estimator(self.estimator, self.seed)
+            unused, kind = ["epochs", "batch_size", "device"], "fitted whole"
+        for name in unused:
+            if getattr(self, name) is not None:
+                option = name.replace("_", "-")
+                raise InputError(f"--{option} is not for --estimator {self.estimator}, which is {kind}: leave it out.")
+        if method.only_for == ("full fits" if self.is_net else "mini-batches"):
+            raise InputError(
+                f"--method {self.method} is not for --estimator {self.estimator}, which is {kind}: leave it out for"
+                f" the default, {default_method(self.estimator)}."
+            )
+        if self.is_net and self.dual_signal == "crossfit":
+            raise InputError("--dual-signal crossfit is not for nets: choose train or heldout.")
+
+    @property
+    def is_net(self) -> bool:
+        """Whether the model is trained by steps."""
+        return self.estimator in NETS
 
 
 @dataclass(frozen=True)
@@ -91,9 +119,9 @@ class Run:
             training={
                 "gap": model.gap_,
                 "error": model.error_,
-                "saddle_gap": model.saddle_gap_,
-                "optimality_gap": model.optimality_gap_,
-                "fits": model.n_oracle_calls_,
+                "saddle_gap": getattr(model, "saddle_gap_", None),  # a net has no certificate
+                "optimality_gap": getattr(model, "optimality_gap_", None),
+                "fits": getattr(model, "n_oracle_calls_", 1),
                 "seconds": self.fair.seconds,
                 "warnings": [str(warning) for warning in self.fair.warnings],
             },
@@ -101,28 +129,18 @@ class Run:
         )
 
 
-def run(source: Source, settings: Settings) -> Run:
+def default_method(estimator: str) -> str:
+    """Name of the rule that an estimator is trained with unless told."""
+    return DEFAULT_METHOD["nn" if estimator in NETS else "sklearn"].name
+
+
+def run(source: Source, settings: Settings, nets: Nets | None = None) -> Run:
     """Do all the work of ``fairalm train`` but the writing."""
     with working(f"reading {source.data}"):
         people = read_people(source)
         train, test = people.split(settings.test_size, settings.seed)
     constraint = make_constraint(settings.constraint, settings.tol, people.data.positive)
-    pipeline = make_pipeline(preprocess(people.X), make_estimator(settings.estimator, settings.seed))
-    classifier = FairALMClassifier(
-        pipeline,
-        constraint=constraint,
-        method=make_method(settings.method, settings.eta),
-        max_iter=settings.max_iter,
-        predictor=settings.predictor,  # type: ignore[arg-type]  # checked in Settings
-        dual_signal=settings.dual_signal,  # type: ignore[arg-type]
-        random_state=settings.seed,
-        verbose=console(stderr=True).is_terminal,
-    )
-    X, y = people.X.iloc[train], people.labels[train]
-    fair = timed(lambda: classifier.fit(X, y, sensitive_features=people.names[train]))
-    classifier.verbose = False
-    with working("fitting the plain model"):
-        plain = timed(lambda: clone(pipeline).fit(X, y))
+    fair, plain = _fit(people, train, constraint, settings, nets)
     config = {
         **asdict(source),
         "target": people.data.target,
@@ -141,3 +159,35 @@ def run(source: Source, settings: Settings) -> Run:
     with working("measuring"):
         after, before = tested(fair.model), tested(plain.model)
     return Run(people, train, test, constraint, config, fair, plain, after, before)
+
+
+def _fit(
+    people: People, train: IntArray, constraint: Constraint, settings: Settings, nets: Nets | None
+) -> tuple[Fit, Fit]:
+    """The fair and the plain model."""
+    X, y, groups = people.X.iloc[train], people.labels[train], people.names[train]
+    method, is_watched = make_method(settings.method, settings.eta), console(stderr=True).is_terminal
+    if nets is not None:
+        fits = []
+        for rule in (method, Unconstrained()):
+            net = nets.make(constraint, rule).set_params(
+                transformer=preprocess(people.X), random_state=settings.seed, verbose=is_watched
+            )
+            fits.append(timed(lambda net=net: net.fit(X, y, sensitive_features=groups)))  # type: ignore[misc]
+            net.set_params(verbose=False, folder=None, resume=False)
+        return fits[0], fits[1]
+    pipeline = make_pipeline(preprocess(people.X), make_estimator(settings.estimator, settings.seed))
+    classifier = FairALMClassifier(
+        pipeline,
+        constraint=constraint,
+        method=method,
+        max_iter=settings.max_iter or MAX_ITER,
+        predictor=settings.predictor or "single",  # type: ignore[arg-type]  # checked in Settings
+        dual_signal=settings.dual_signal,  # type: ignore[arg-type]
+        random_state=settings.seed,
+        verbose=is_watched,
+    )
+    fair = timed(lambda: classifier.fit(X, y, sensitive_features=groups))
+    classifier.verbose = False
+    with working("fitting the plain model"):
+        return fair, timed(lambda: clone(pipeline).fit(X, y))

@@ -65,7 +65,7 @@ def compare(
     """
     chosen = [name.strip() for name in methods.split(",") if name.strip()]
     for name in chosen:
-        check_choice("method", name, METHODS)
+        check_choice("method", name, (*ALL, "unconstrained"))
     if len(set(chosen)) < len(chosen):
         raise InputError("--methods names a rule twice.")
     criterion = make_constraint(constraint, tol, 1)

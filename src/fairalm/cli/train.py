@@ -12,13 +12,16 @@ import typer
 from fairalm.cli import _options as opt
 from fairalm.cli import _words
 from fairalm.cli._data import Source
+from fairalm.cli._models import ESTIMATORS, check_choice
+from fairalm.cli._nets import BATCH_SIZE, EPOCHS, NETS, Nets, processes
 from fairalm.cli._output import percent, print_json, print_table, say, say_error, say_path
 from fairalm.cli._people import protected_sentence, show_people
-from fairalm.cli._run import SIGNALS, Run, Settings, run
+from fairalm.cli._run import MAX_ITER, SIGNALS, Run, Settings, default_method, run
 from fairalm.cli._shell import as_options
-from fairalm.io import METRICS, new_folder, save, write_atomic, write_json
+from fairalm.exceptions import InputError
+from fairalm.io import METRICS, check_new_folder, new_folder, save, write_atomic, write_json
 from fairalm.measures import MEASURES
-from fairalm.methods import DEFAULT_METHOD, METHODS
+from fairalm.methods import METHODS
 from fairalm.sklearn.classifier import PREDICTORS
 
 
@@ -41,19 +44,30 @@ def train(
     download: opt.Download = False,
     constraint: opt.ConstraintOption = "equal-opportunity",
     tol: opt.Tol = 0.01,
-    estimator: opt.EstimatorOption = "logistic",
-    method: Annotated[str, typer.Option(metavar="NAME", help=f"Rule: {', '.join(METHODS)}.")] = DEFAULT_METHOD[
-        "sklearn"
-    ].name,
+    estimator: Annotated[
+        str, typer.Option(metavar="NAME", help=f"Model: {', '.join((*ESTIMATORS, *NETS))}.")
+    ] = "logistic",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Rule: {', '.join(METHODS)}.",
+            show_default=f"{default_method('logistic')}; for a net, {default_method('mlp')}",
+        ),
+    ] = None,
     eta: Annotated[float | None, typer.Option(metavar="X", help="Step size of the rule, if it has one.")] = None,
-    max_iter: opt.MaxIter = 50,
+    max_iter: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Rounds of a rule, at most.", show_default=str(MAX_ITER)),
+    ] = None,
     predictor: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="|".join(PREDICTORS),
             help="Of the models found: the best, the last, or a random one per person (all played; the best mixture).",
+            show_default="single",
         ),
-    ] = "single",
+    ] = None,
     dual_signal: Annotated[
         str,
         typer.Option(
@@ -61,6 +75,22 @@ def train(
             help="Where the gap is measured in training. Forests, boosting and small tables need heldout or crossfit.",
         ),
     ] = "train",
+    epochs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Of a net: passes over the people.", show_default=str(EPOCHS)),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="Of a net: people per step.", show_default=str(BATCH_SIZE)),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a net: cpu, cuda, mps.", show_default="cpu; under torchrun, cuda if any"),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Of a net: go on where a run into the same RUN was stopped."),
+    ] = False,
     seed: opt.Seed = 0,
     out: Annotated[
         Path | None,
@@ -81,15 +111,35 @@ def train(
     model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round) and
     metrics.json (all figures; what --json prints).
 
+    A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
+    Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...
+
     For example:
       fairalm train adult
+      fairalm train adult --estimator mlp
       fairalm train people.csv --target hired --protected sex -o runs/hired
       fairalm train people.csv --target hired --protected sex --protected race
           --constraint equalized-odds --estimator boosting --dual-signal heldout
     """
+    check_choice("estimator", estimator, (*ESTIMATORS, *NETS))
+    method = default_method(estimator) if method is None else method
     settings = Settings(
-        constraint, tol, estimator, method, eta, max_iter, predictor, dual_signal, test_size=test_size, seed=seed
+        constraint,
+        tol,
+        estimator,
+        method,
+        eta,
+        dual_signal,
+        test_size=test_size,
+        seed=seed,
+        max_iter=max_iter,
+        predictor=predictor,
+        epochs=epochs,
+        batch_size=batch_size,
+        device=device,
     )
+    if resume and not settings.is_net:
+        raise InputError(f"--resume is not for --estimator {estimator}, which is fitted whole: leave it out.")
     source = Source(
         data,
         target,
@@ -106,13 +156,30 @@ def train(
     if out is None:
         name = re.sub(r"[^\w.-]+", "-", Path(data).stem)
         out = Path("runs") / f"{name}-{constraint}-{method}"
-    with new_folder(out, overwrite=overwrite) as folder:
-        done = run(source, settings)
-        result = done.metrics(shlex.join(["fairalm", *context.find_root().obj]))
-        save(done.fair.model, folder / "model.skops")
-        write_json(folder / "config.json", done.config)
-        write_atomic(folder / "history.csv", done.fair.model.history_.to_csv(index=False).encode())
-        write_json(folder / METRICS, result)
+    done = nets = None
+    with processes(settings.is_net) as is_first:
+        if settings.is_net:
+            check_new_folder(out, overwrite=overwrite)
+            nets = Nets(
+                out,
+                resume=resume,
+                epochs=epochs or EPOCHS,
+                batch_size=batch_size or BATCH_SIZE,
+                device=device,
+                dual_signal=dual_signal,
+            )
+            done = run(source, settings, nets)  # a run that is killed leaves its checkpoints and nothing else
+        if not is_first:
+            return
+        with new_folder(out, overwrite=overwrite) as folder:
+            done = done or run(source, settings)
+            result = done.metrics(shlex.join(["fairalm", *context.find_root().obj]))
+            save(done.fair.model, folder / "model.skops")
+            write_json(folder / "config.json", done.config)
+            write_atomic(folder / "history.csv", done.fair.model.history_.to_csv(index=False).encode())
+            write_json(folder / METRICS, result)
+        if nets is not None:
+            nets.forget()
     for warning in done.fair.warnings:
         say_error(f"Warning: {as_options(str(warning))}")
     if as_json:
@@ -134,10 +201,12 @@ def show(done: Run) -> None:
     say(f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others ({how}).")
     say(protected_sentence(people))
     say(f"Criterion {_words.criterion(done.constraint, people.label, people.groups.n_groups)}")
+    rounds = _words.count(len(fair.model.history_), "epoch")
+    if hasattr(fair.model, "n_oracle_calls_"):
+        rounds = _words.count(fair.model.n_oracle_calls_, "fit")
     say(
-        f"Rule {config['method']} on {config['estimator']}:"
-        f" {_words.count(fair.model.n_oracle_calls_, 'fit')} in {fair.seconds:.1f} s;"
-        f" the plain model: 1 fit in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
+        f"Rule {config['method']} on {config['estimator']}: {rounds} in {fair.seconds:.1f} s;"
+        f" the plain model in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
     )
     say()
     before, after = done.before, done.after

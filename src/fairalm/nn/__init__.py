@@ -5,6 +5,20 @@ try:
 except ImportError as error:  # pragma: no cover
     raise ImportError('fairalm.nn needs PyTorch: pip install "fairalm[torch]".') from error
 
+from fairalm.nn.adversarial import Adversarial
+from fairalm.nn.features import Features, compute_features
+from fairalm.nn.last_layer import RefittedNet, refit_last_layer
 from fairalm.nn.loss import ConstrainedLoss
+from fairalm.nn.tabular import NetClassifier
+from fairalm.nn.trainer import Trainer
 
-__all__ = ["ConstrainedLoss"]
+__all__ = [
+    "Adversarial",
+    "ConstrainedLoss",
+    "Features",
+    "NetClassifier",
+    "RefittedNet",
+    "Trainer",
+    "compute_features",
+    "refit_last_layer",
+]
