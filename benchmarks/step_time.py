@@ -3,9 +3,9 @@
     python benchmarks/step_time.py [--steps 3000] [--resnet_steps 30]
 
 Medians over rounds of interleaved blocks of steps, each step a whole one: gradients to zero, forward, loss, backward,
-optimiser, multipliers. The small net is 100-64-64-1 with batches of 256, where a step is all overhead; the large one is a
-ResNet-18 on 64×64 pictures with batches of 64. cooper is a Lagrangian over the two sides of the gap; fairret's norm
-loss has no multiplier. Needs cooper-optim, fairret and monai.
+optimiser, multipliers. The small net is 100-64-64-1 with batches of 256, where a step is all overhead; the large one
+is a ResNet-18 on 64×64 pictures with batches of 64. cooper is a Lagrangian over the two sides of the gap; fairret's
+norm loss has no multiplier. Needs cooper-optim, fairret and monai.
 """
 
 from __future__ import annotations
