@@ -103,26 +103,9 @@ def test_a_killed_run_goes_on_to_the_same_end(run, table, tmp_path, signal_name)
     pd.testing.assert_frame_equal(ends[0].history_, ends[1].history_)
 
 
-def torchrun(folder, *arguments):
-    """Two processes; once more if one was ended by a signal, as gloo's sockets were seen to do on a full machine."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "fairalm"]
-    for _ in range(2):
-        done = subprocess.run(
-            [*command, *map(str, arguments)],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        if "(SIGABRT)" not in done.stderr:
-            break
-    return done
-
-
-def test_two_processes_train_the_net_of_one(run, tmp_path):
+def test_two_processes_train_the_net_of_one(run, tmp_path, torchrun):
     options = ("train", "compas", *QUICK)
-    done = torchrun(tmp_path, *options, "-o", "two")
+    done = torchrun("-m", "fairalm", *options, "-o", "two")
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.count("Written to two") == 1
     assert not (tmp_path / "two.checkpoint").exists()
@@ -133,7 +116,7 @@ def test_two_processes_train_the_net_of_one(run, tmp_path):
         np.testing.assert_allclose(two.parameters_[name], value, atol=1e-4)
 
 
-def test_torchrun_is_for_nets(tmp_path):
-    done = torchrun(tmp_path, "train", "compas")
+def test_torchrun_is_for_nets(torchrun):
+    done = torchrun("-m", "fairalm", "train", "compas")
     assert done.returncode != 0
     assert "start it without torchrun" in done.stderr

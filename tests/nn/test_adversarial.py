@@ -1,8 +1,6 @@
 """The update against the formula typed out over all parameters; who the adversary sees; two ranks; COMPAS."""
 
 import copy
-import os
-import subprocess
 import sys
 
 import pytest
@@ -208,18 +206,8 @@ def ranks_train(rank=0, world=1):
     return flat([*net.parameters(), *adversary.parameters(), adversary.last]).detach()
 
 
-def test_two_ranks_follow_one(tmp_path):
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", __file__]
-    for _ in range(2):  # once more if gloo was ended by a signal, as in test_distributed.py
-        done = subprocess.run(
-            [*command, str(tmp_path)],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        if "(SIGABRT)" not in done.stderr:
-            break
+def test_two_ranks_follow_one(tmp_path, torchrun):
+    done = torchrun(__file__, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     first, second = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
     torch.testing.assert_close(first, second, rtol=0, atol=0)

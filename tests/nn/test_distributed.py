@@ -1,9 +1,6 @@
 """Two real processes with half a batch each follow one process with the whole batch."""
 
 import importlib.util
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,29 +17,13 @@ def alone(*settings):
     return module.train(*settings)
 
 
-def torchrun(*arguments):
-    """Two processes; once more if one was ended by a signal, as gloo's sockets were seen to do on a full machine."""
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(SCRIPT)]
-    for _ in range(2):
-        done = subprocess.run(
-            [*command, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        if "(SIGABRT)" not in done.stderr:
-            break
-    return done
-
-
 @pytest.mark.parametrize(
     ("rule", "how", "window"),
     [("augmented", "mixed", 0), ("augmented", "apart", 0), ("fairalm", "apart", 5), ("proxy-lagrangian", "mixed", 5)],
 )
-def test_two_ranks_follow_one(rule, how, window, tmp_path):
+def test_two_ranks_follow_one(rule, how, window, tmp_path, torchrun):
     path = tmp_path / "result.pt"
-    done = torchrun(rule, how, str(window), str(path))
+    done = torchrun(SCRIPT, rule, how, window, path)
     assert done.returncode == 0, done.stderr[-2000:]
     both = torch.load(path, weights_only=True)
     one = alone(rule, how, window)

@@ -1,7 +1,6 @@
 """The trainer against loops written out by hand, its figures against fairalm.measures, and what it refuses."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -383,22 +382,11 @@ def test_best_needs_validation_data_and_the_folder_must_be_one(tmp_path):
 
 
 @pytest.mark.slow
-def test_two_ranks(tmp_path):
+def test_two_ranks(tmp_path, torchrun):
     """Two processes: a crash and a resume end to the bit as without; the first rank writes; the head comes first."""
-    script = Path(__file__).with_name("run_trainer_ranks.py")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script)]
-    for attempt in range(2):  # gloo's sockets were seen to end a process on a full machine
-        done = subprocess.run(
-            [*command, str(tmp_path / str(attempt))],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        if "(SIGABRT)" not in done.stderr:
-            break
+    done = torchrun(Path(__file__).with_name("run_trainer_ranks.py"), tmp_path / "ranks")
     assert done.returncode == 0, done.stderr[-3000:]
-    said = json.loads((tmp_path / str(attempt) / "said.json").read_text())
+    said = json.loads((tmp_path / "ranks" / "said.json").read_text())
     for shared, people in (("shared False", 101), ("shared True", 102)):  # the sampler fills up to an even number
         ends = said[shared]
         assert ends["alone"] == ends["crashed"]
