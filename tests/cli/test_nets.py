@@ -48,6 +48,13 @@ def test_the_gap_shrinks(run, tmp_path):
     assert result["plain"]["splits"]["train"]["deo"]["value"] > 0.2
 
 
+def test_the_plain_rule_is_a_rule_too(run, tmp_path):
+    code, _, err = run("train", "compas", *QUICK, "--method", "unconstrained", "-o", "r")
+    assert code == 0, err
+    result = load(tmp_path / "r" / "metrics.json")
+    assert result["splits"]["test"]["error"] == result["plain"]["splits"]["test"]["error"]
+
+
 @pytest.mark.parametrize(
     ("options", "match"),
     [

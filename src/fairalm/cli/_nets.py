@@ -12,7 +12,7 @@ from typing import Any
 
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.methods import Method, Unconstrained
+from fairalm.methods import Method
 
 #: name -> words; the estimators that are trained by steps, not fitted whole
 NETS: dict[str, str] = {"mlp": 'net with two hidden layers of 64, trained by steps; needs "fairalm[torch]"'}
@@ -20,7 +20,7 @@ EPOCHS, BATCH_SIZE = 30, 256
 
 
 @contextmanager
-def processes(is_net: bool) -> Iterator[bool]:
+def processes(is_net: bool, device: str | None) -> Iterator[bool]:
     """Join the other processes if torchrun started us; whether this is the one that writes and speaks."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield True
@@ -33,13 +33,13 @@ def processes(is_net: bool) -> Iterator[bool]:
     import torch
     from torch import distributed
 
-    has_cuda = torch.cuda.is_available()
-    if has_cuda:
+    on_cuda = device == "cuda" and torch.cuda.is_available()
+    if on_cuda:  # each process its own
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     is_first = os.environ["RANK"] == "0"
     if not is_first:
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # till the process ends
-    distributed.init_process_group("nccl" if has_cuda else "gloo")
+    distributed.init_process_group("nccl" if on_cuda else "gloo")
     try:
         yield is_first
         distributed.barrier()  # a rank that leaves early takes its connections with it
@@ -69,11 +69,10 @@ class Nets:
             )
         self.settings = {**settings, "resume": resume}
 
-    def make(self, constraint: Constraint, method: Method | None) -> Any:
-        """A net to fit."""
+    def make(self, part: str, constraint: Constraint, method: Method) -> Any:
+        """A net to fit, with its checkpoints under the name of its part in the run."""
         from fairalm.nn import NetClassifier
 
-        part = "plain" if isinstance(method, Unconstrained) else "fair"
         return NetClassifier(constraint=constraint, method=method, folder=self.folder / part, **self.settings)
 
     def forget(self) -> None:

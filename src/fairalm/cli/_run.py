@@ -169,8 +169,8 @@ def _fit(
     method, is_watched = make_method(settings.method, settings.eta), console(stderr=True).is_terminal
     if nets is not None:
         fits = []
-        for rule in (method, Unconstrained()):
-            net = nets.make(constraint, rule).set_params(
+        for part, rule in (("fair", method), ("plain", Unconstrained())):
+            net = nets.make(part, constraint, rule).set_params(
                 transformer=preprocess(people.X), random_state=settings.seed, verbose=is_watched
             )
             fits.append(timed(lambda net=net: net.fit(X, y, sensitive_features=groups)))  # type: ignore[misc]

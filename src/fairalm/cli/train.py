@@ -85,7 +85,7 @@ def train(
     ] = None,
     device: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of a net: cpu, cuda, mps.", show_default="cpu; under torchrun, cuda if any"),
+        typer.Option(metavar="NAME", help="Of a net: cpu, cuda, mps.", show_default="cpu"),
     ] = None,
     resume: Annotated[
         bool,
@@ -157,7 +157,7 @@ def train(
         name = re.sub(r"[^\w.-]+", "-", Path(data).stem)
         out = Path("runs") / f"{name}-{constraint}-{method}"
     done = nets = None
-    with processes(settings.is_net) as is_first:
+    with processes(settings.is_net, device) as is_first:
         if settings.is_net:
             check_new_folder(out, overwrite=overwrite)
             nets = Nets(
