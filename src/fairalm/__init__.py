@@ -34,6 +34,7 @@ from fairalm.methods import (
     SecantALM,
     Unconstrained,
 )
+from fairalm.selection import nvp, pareto_front, select_nvp
 from fairalm.sklearn import FairALMClassifier
 
 __version__ = "0.1.0.dev0"
@@ -65,5 +66,8 @@ __all__ = [
     "Unconstrained",
     "__version__",
     "load",
+    "nvp",
+    "pareto_front",
     "save",
+    "select_nvp",
 ]

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-from fairalm import AugmentedLagrangian, DemographicParity, EqualOpportunity, FairALM, InputError  # noqa: E402
+from fairalm import AugmentedLagrangian, DemographicParity, EqualOpportunity, FairALM, InputError, nvp  # noqa: E402
 from fairalm.measures import deo, error  # noqa: E402
 from fairalm.nn.loss import ConstrainedLoss  # noqa: E402
 from fairalm.nn.trainer import Trainer  # noqa: E402
@@ -228,6 +228,52 @@ def test_a_rule_of_ones_own_chooses(tmp_path):
     trainer.fit(data)
     assert trainer.chosen == 0
     assert torch.equal(model.weight, data.seen[1]["weight"])
+
+
+def test_nvp_chooses_the_epoch(tmp_path):
+    """The first epochs predict one class, whose bias starts high, with a gap of 0."""
+
+    def one_class_at_first():
+        model = nn.Linear(3, 2)
+        with torch.no_grad():
+            model.bias.copy_(torch.tensor([9.0, 0.0]))
+        return model
+
+    valid = loader(400, seed=2)
+    chosen = {}
+    for leave_out in (False, True):
+        model, optimizer, criterion = make(one_class_at_first, lr=0.02)
+        rule = nvp(0.4, leave_out_constants=leave_out)
+        folder = tmp_path / str(leave_out)
+        trainer = Trainer(model, optimizer, criterion, epochs=8, choose=rule, folder=folder)
+        history = trainer.fit(loader(), valid)
+        chosen[leave_out] = trainer.chosen
+        x, y, group = valid.dataset.tensors
+        predicted = model(x).argmax(1).numpy()
+        assert deo(y.numpy(), predicted, sensitive_features=group.numpy()).value == history["valid_deo"][trainer.chosen]
+        assert predicted.mean() == history["valid_selection"][trainer.chosen]
+    assert history["valid_selection"][0] == 0
+    assert chosen[False] == 0
+    varied = history[history["valid_selection"] > 0]
+    shortlist = varied[1 - varied["valid_error"] >= 0.4 * (1 - varied["valid_error"].min())]
+    assert len(shortlist) > 1
+    assert chosen[True] == shortlist["valid_deo"].idxmin()
+
+
+def test_nvp_is_checked_before_training(tmp_path):
+    model, optimizer, criterion = make(dual_from="observe")
+    trainer = Trainer(model, optimizer, criterion, epochs=2, choose=nvp(gap="ddp"), folder=tmp_path / "run")
+    with pytest.raises(InputError, match="goes by ddp; the history has error, deo: pass nvp"):
+        trainer.fit(loader(), loader())
+    trainer.choose = nvp()
+    with pytest.raises(InputError, match="goes by figures on validation data: pass valid_loader="):
+        trainer.fit(loader())
+    held_out = loader(seed=1)
+    with pytest.raises(InputError, match="`dual_loader` is `valid_loader`, by which the epoch is chosen"):
+        trainer.fit(loader(), held_out, dual_loader=held_out)
+    assert not (tmp_path / "run").exists()
+    trainer.fit(loader(), loader(seed=2), dual_loader=held_out)
+    assert trainer.chosen in (0, 1)
 
 
 @pytest.mark.parametrize("answer", [3, -1, None, 0.5])

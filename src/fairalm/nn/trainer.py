@@ -24,6 +24,7 @@ from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.modes import HeldInterrupt, evaluating, frozen
 from fairalm.nn.tally import Tally
 from fairalm.nn.watch import Row, curves, epoch_bar, find_writer
+from fairalm.selection import NVP
 
 Choose = Callable[[pd.DataFrame], int] | Literal["best"]
 
@@ -59,8 +60,8 @@ class Trainer:
         See `head`.
     choose : "best" or callable, optional
         Which epoch's weights to end with, by default the last. "best": smallest validation error among the epochs whose
-        gap is within the tolerance, else the smallest gap. A callable gets the history and returns a row number. With
-        either, the weights of every epoch are kept in the folder.
+        gap is within the tolerance, else the smallest gap. A callable, such as :func:`fairalm.nvp` makes, gets the
+        history and returns a row number. With either, the weights of every epoch are kept in the folder.
     folder : path, optional
         For checkpoint.pt, history.json, model.pt (the weights it ended with), weights/ and tensorboard/.
     checkpoint_every : int, optional
@@ -77,8 +78,8 @@ class Trainer:
     history : pandas.DataFrame
         One row per epoch: mean loss, error and the criterion's measure on the training batches, each as the net was
         when it was trained on (``train_...``); error and measure on the validation data with the ends of their
-        intervals (``valid_...``, ``..._low``, ``..._high``); the multipliers (``dual_...``). The error is that of the
-        target against the rest.
+        intervals (``valid_...``, ``..._low``, ``..._high``), and the share predicted as the target there
+        (``valid_selection``); the multipliers (``dual_...``). The error is that of the target against the rest.
     chosen : int
         The row whose weights the model ended with.
 
@@ -173,7 +174,7 @@ class Trainer:
             it has a ``DistributedSampler``; else every rank is taken to have all of it.
         dual_loader : iterable of (x, y, group), optional
             Held-out data that moves the multipliers, one batch per dual step, over and over; for
-            ``dual_from="observe"``.
+            ``dual_from="observe"``. Not the data that `choose` goes by: a gap pushed to 0 there says nothing new.
         resume : bool
             Go on from the folder's checkpoint, if there is one. `epochs` may be more, all else must be as it was. The
             batches of the epoch under way that were done already are loaded again and dropped. Random numbers that a
@@ -186,8 +187,7 @@ class Trainer:
         """
         if dual_loader is not None and self.criterion.dual_from != "observe":
             raise InputError("`dual_loader` is for a ConstrainedLoss with dual_from='observe'; this one has 'forward'.")
-        if self.choose == "best" and (valid_loader is None or len(self._measures) < 2):
-            raise InputError("`choose='best'` goes by a criterion's measure on validation data: pass valid_loader=.")
+        self._check_choice(valid_loader, dual_loader)
         given = {"train_loader": train_loader, "valid_loader": valid_loader, "dual_loader": dual_loader}
         self._loaders = {name: Batches(loader, name) for name, loader in given.items() if loader is not None}
         self._generators = [generator for batches in self._loaders.values() for generator in batches.generators]
@@ -210,6 +210,22 @@ class Trainer:
                 self._train_epoch(show)
                 self._end_epoch(log)
         return self._finish()
+
+    def _check_choice(self, valid_loader: Any, dual_loader: Any) -> None:
+        """What chooses the epoch must be in the history, and from data that the multipliers do not see."""
+        if self.choose is not None and dual_loader is not None and dual_loader is valid_loader:
+            raise InputError("`dual_loader` is `valid_loader`, by which the epoch is chosen: hold out a part for each.")
+        if self.choose == "best" and (valid_loader is None or len(self._measures) < 2):
+            raise InputError("`choose='best'` goes by a criterion's measure on validation data: pass valid_loader=.")
+        if not isinstance(self.choose, NVP):
+            return
+        if valid_loader is None:
+            raise InputError("`choose=nvp(...)` goes by figures on validation data: pass valid_loader=.")
+        if self.choose.gap not in self._measures:
+            measures = ", ".join(self._measures)
+            raise InputError(
+                f"`choose=nvp(...)` goes by {self.choose.gap}; the history has {measures}: pass nvp(gap=...)."
+            )
 
     def _train_epoch(self, show: Callable[[int, list[Row]], None]) -> None:
         batches = self._loaders["train_loader"]
@@ -296,7 +312,10 @@ class Trainer:
         row: Row = {"epoch": len(self._rows), "step": self._step}
         row |= {f"train_{name}": value for name, value in train.items()}
         if "valid_loader" in self._loaders:
-            row |= {f"valid_{name}": value for name, value in self._validate().figures(self._measures).items()}
+            valid = self._validate()
+            row |= {f"valid_{name}": value for name, value in valid.figures(self._measures).items()}
+            predicted = valid.counts[1::2].sum()  # the odd cells: predicted as the target
+            row["valid_selection"] = int(predicted) / int(valid.counts.sum())
         row |= {f"dual_{i}": value for i, value in enumerate(self.criterion.dual.flatten().tolist())}
         self._rows.append(gathered(row)[0])
         if self.choose is not None:

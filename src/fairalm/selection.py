@@ -1,0 +1,244 @@
+"""Choosing among runs: NVP, the validation procedure of Donini et al. (2018) the paper adopts, and the Pareto front."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairalm._validation import FloatArray, IntArray
+from fairalm.exceptions import InputError
+from fairalm.measures import MEASURES, make_gap_scorer
+from fairalm.measures.labels import BoolArray
+
+Runs = Mapping[str, Any] | pd.DataFrame
+DECIMALS = 12  # means of the same people differ in their last bits by the order of adding up: that is a tie
+SEARCH = "mean_test_"  # columns of a grid search: scores, of which greater is better
+PREFIXES = (SEARCH, "valid_", "")
+BEST_IS_ONE = {"accuracy", *(name for name, measure in MEASURES.items() if measure.kind == "ratio")}
+
+
+def select_nvp(errors: Any, gaps: Any, *, keep: float = 0.9, constant: Any = None) -> int:
+    """Of the runs whose accuracy is at least `keep` times the best, the one with the smallest gap.
+
+    Of equal gaps the smaller error wins, then the earlier run; figures that agree to 12 decimals are equal. A run
+    with a NaN and a run marked in `constant` count as never made: they do not set the best accuracy either.
+
+    Parameters
+    ----------
+    errors : array-like of float
+        Error of each run on validation data, between 0 and 1.
+    gaps : array-like of float
+        Its fairness measure there, 0 or more.
+    keep : float
+        In (0, 1]; Donini et al. and the paper: 0.9.
+    constant : array-like of bool, optional
+        Runs to leave out because they predict one label for everybody. Where nine labels in ten are alike, such a
+        model is on every shortlist, with a gap of 0.
+
+    Returns
+    -------
+    int
+        The position of the run. Where no run is left there is no answer, and an ``InputError`` says why.
+
+    Examples
+    --------
+    >>> errors, gaps = [0.15, 0.18, 0.23], [0.12, 0.03, 0.0]
+    >>> select_nvp(errors, gaps), select_nvp(errors, gaps, keep=0.95)
+    (2, 1)
+    >>> select_nvp([0.25, 0.30], [0.05, 0.0]), select_nvp([0.25, 0.30], [0.05, 0.0], constant=[False, True])
+    (1, 0)
+    """
+    _check_keep(keep)
+    error, gap = _check_runs(errors, gaps)
+    known = ~np.isnan(error + gap)
+    dull = np.zeros(len(error), dtype=bool) if constant is None else _check_marks(constant, len(error))
+    listed = known & ~dull
+    if not listed.any():
+        raise InputError(
+            f"There is no run to choose from: of {len(error)} runs, {(~known).sum()} have a NaN and"
+            f" {(known & dull).sum()} others are constant. Try other settings, or more validation data."
+        )
+    accuracy = 1.0 - error
+    best = accuracy[listed].max()
+    shortlist = np.flatnonzero(listed & (accuracy >= keep * best - 10.0**-DECIMALS))
+    return int(shortlist[np.lexsort((error[shortlist], gap[shortlist]))[0]])
+
+
+def pareto_front(errors: Any, gaps: Any) -> IntArray:
+    """The runs that no other run beats: none is as good in error and in gap, and better in one of them.
+
+    Parameters
+    ----------
+    errors, gaps : array-like of float
+        As in :func:`select_nvp`. A run with a NaN is left out.
+
+    Returns
+    -------
+    ndarray of int
+        Positions, by rising error and thus falling gap. Of runs that are equal in both, the first.
+
+    Examples
+    --------
+    >>> pareto_front([0.20, 0.15, 0.18, 0.15], [0.01, 0.10, 0.12, 0.10])
+    array([1, 0])
+    """
+    error, gap = _check_runs(errors, gaps)
+    known = np.flatnonzero(~np.isnan(error + gap))
+    order = known[np.lexsort((gap[known], error[known]))]
+    smallest_before = np.minimum.accumulate([np.inf, *gap[order]])[:-1]
+    return order[gap[order] < smallest_before]
+
+
+def selection_rate(estimator: Any, X: Any, y: Any = None) -> float:
+    """Share of `X` that a fitted classifier predicts as its last class, as a scorer: 0 or 1 for a constant one.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> selection_rate(DummyClassifier().fit([[0], [1], [2]], ["no", "yes", "no"]), [[3], [4]])
+    0.0
+    """
+    return float(np.mean(np.asarray(estimator.predict(X)) == estimator.classes_[-1]))
+
+
+@dataclass(frozen=True)
+class NVP:
+    """The rule of :func:`select_nvp` over named columns; made by :func:`nvp`."""
+
+    keep: float
+    gap: str
+    leave_out_constants: bool
+
+    def scoring(self, *, target: Any = None) -> dict[str, Any]:
+        """The scorers that a grid search with ``refit=`` this rule needs.
+
+        Parameters
+        ----------
+        target : object, optional
+            The label that counts as positive; by default the estimator's last class.
+        """
+        scorers = {name: make_gap_scorer(name, target=target) for name in ("error", self.gap)}
+        return {**scorers, "selection": selection_rate}
+
+    def __call__(self, runs: Runs) -> int:
+        """The position of the chosen run; `runs` as in :func:`nvp`."""
+        if not isinstance(runs, (Mapping, pd.DataFrame)):
+            raise InputError(f"`runs` must be a table with named columns; got a {type(runs).__name__}.")
+        prefix = next((prefix for prefix in PREFIXES if prefix + self.gap in runs), None)
+        if prefix is None:
+            raise _no_column(self.gap, PREFIXES)
+        error = "error" if f"{prefix}error" in runs else "accuracy"
+        if prefix + error not in runs:
+            raise _no_column("error", (prefix,))
+        constant = _constant(runs, prefix) if self.leave_out_constants else None
+        return select_nvp(
+            _sizes(runs, prefix, error), _sizes(runs, prefix, self.gap), keep=self.keep, constant=constant
+        )
+
+
+def nvp(keep: float = 0.9, *, gap: str = "deo", leave_out_constants: bool = False) -> NVP:
+    """Make a callable that chooses by :func:`select_nvp`: for grid searches, for the epochs of a net, for any table.
+
+    It takes the first of these in which it finds `gap`, and returns a row's position:
+
+    - ``cv_results_`` (``mean_test_deo``, ...): pass it as ``refit=`` of ``GridSearchCV``, with its `scoring()`.
+      Scores are read as scikit-learn means them: minus an error or a gap, plus an accuracy or a ratio.
+    - the history of a :class:`fairalm.nn.Trainer` (``valid_deo``, ...): pass it as ``choose=``.
+    - any data frame or dict of columns (``deo``, ...), with errors and gaps as they are.
+
+    Parameters
+    ----------
+    keep : float
+        In (0, 1]: the share of the best accuracy that a run must have.
+    gap : str
+        The fairness measure, by its column; a ratio of ``MEASURES`` is taken from 1. The error's column is "error" or,
+        taken from 1, "accuracy".
+    leave_out_constants : bool
+        Leave out runs whose "selection", the share predicted as the target, is 0 or 1; in a search, in every fold.
+
+    Examples
+    --------
+    >>> runs = pd.DataFrame({"error": [0.25, 0.27, 0.30], "deo": [0.08, 0.02, 0.0], "selection": [0.8, 0.9, 1.0]})
+    >>> nvp()(runs), nvp(leave_out_constants=True)(runs)
+    (2, 1)
+    """
+    _check_keep(keep)
+    if not isinstance(gap, str) or not gap:
+        raise InputError(f"`gap` must be the name of a measure, such as 'deo'; got {gap!r}.")
+    if not isinstance(leave_out_constants, bool):
+        raise InputError(f"`leave_out_constants` must be True or False; got {leave_out_constants!r}.")
+    return NVP(keep, gap, leave_out_constants)
+
+
+def _check_keep(keep: Any) -> None:
+    if not isinstance(keep, (int, float, np.integer, np.floating)) or not 0 < keep <= 1:
+        raise InputError(f"`keep` must lie in (0, 1], such as 0.9; got {keep!r}.")
+
+
+def _check_runs(errors: Any, gaps: Any) -> tuple[FloatArray, FloatArray]:
+    error, gap = _numbers(errors, "errors"), _numbers(gaps, "gaps")
+    if len(error) != len(gap):
+        raise InputError(f"There are {len(error)} errors and {len(gap)} gaps: pass one of each per run.")
+    if not ((error >= 0) & (error <= 1) | np.isnan(error)).all():
+        raise InputError(f"Errors must lie between 0 and 1, not in percent; got {_range(error)}.")
+    if not ((gap >= 0) & np.isfinite(gap) | np.isnan(gap)).all():
+        raise InputError(f"Gaps must be 0 or more, without sign; got {_range(gap)}.")
+    return error, gap
+
+
+def _numbers(values: Any, name: str) -> FloatArray:
+    try:
+        numbers = np.asarray(values, dtype=float).round(DECIMALS)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numbers, one per run ({error}).") from error
+    if numbers.ndim != 1:
+        raise InputError(f"{name} must be one column, one number per run; got shape {numbers.shape}.")
+    return numbers
+
+
+def _range(values: FloatArray) -> str:
+    return f"{np.nanmin(values):g} to {np.nanmax(values):g}"
+
+
+def _check_marks(constant: Any, n_runs: int) -> BoolArray:
+    marks = _numbers(constant, "`constant`")
+    if len(marks) != n_runs or not np.isin(marks, (0.0, 1.0)).all():
+        raise InputError(f"`constant` must be True or False for each of {n_runs} runs; got {constant!r}.")
+    return marks.astype(bool)
+
+
+def _sizes(runs: Runs, prefix: str, name: str) -> FloatArray:
+    """A column as something of which 0 is best."""
+    values = _numbers(runs[prefix + name], prefix + name)
+    if name in BEST_IS_ONE:
+        return 1.0 - values
+    if prefix != SEARCH:
+        return values
+    if (values > 0).any():
+        raise InputError(
+            f"{prefix}{name} goes up to {values[values > 0].max():g}, where a scorer must give minus the {name}: pass"
+            " scoring=nvp(...).scoring(), or make_scorer(..., greater_is_better=False)."
+        )
+    return -values
+
+
+def _constant(runs: Runs, prefix: str) -> BoolArray:
+    """Whether a run predicts one label for everybody; one from a search, in every fold."""
+    if f"{prefix}selection" not in runs:
+        raise _no_column("selection", (prefix,))
+    folds = [name for name in map(str, runs) if re.fullmatch(r"split\d+_test_selection", name)]
+    columns = folds if folds and prefix == SEARCH else [f"{prefix}selection"]
+    is_constant = [np.isin(_numbers(runs[name], name), (0.0, 1.0)) for name in columns]
+    return np.asarray(np.all(is_constant, axis=0))
+
+
+def _no_column(name: str, prefixes: tuple[str, ...]) -> InputError:
+    wanted = " or ".join(f"{prefix}{name}" for prefix in prefixes)
+    return InputError(
+        f"The runs have no {wanted}: name the measure with nvp(gap=...), and give a search scoring=nvp(...).scoring()."
+    )
