@@ -1,6 +1,6 @@
 # make demo   environment, install, and the main job on the data shipped in the package
 # make test   everything that CI runs
-# make bench  the long measurements behind docs/benchmarks.md and docs/nets.md
+# make bench  the long measurements behind the pages in docs/
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -48,6 +48,7 @@ wheel: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(PIP) -e ".[bench]"
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tabular.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/comparators.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
 

@@ -14,6 +14,8 @@ from fairalm.cli.compare import compare
 from fairalm.cli.demo import demo
 from fairalm.cli.list_ import list_names
 from fairalm.cli.predict import predict
+from fairalm.cli.reproduce_tabular import tabular
+from fairalm.cli.reproduce_theory import theory
 from fairalm.cli.train import train
 
 app = typer.Typer(
@@ -52,6 +54,10 @@ app.callback(help=keep_examples(root))(root)
 for command in (demo, train, predict, audit, compare, list_names):
     name = command.__module__.rpartition(".")[2].rstrip("_")
     app.command(name, help=keep_examples(command))(command)
+reproduce = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make the paper's tables and figures again.")
+reproduce.command("tabular", help=keep_examples(tabular))(tabular)
+reproduce.command("theory", help=keep_examples(theory))(theory)
+app.add_typer(reproduce, name="reproduce")
 
 
 def main() -> None:

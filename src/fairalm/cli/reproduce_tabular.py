@@ -1,0 +1,131 @@
+"""``fairalm reproduce tabular``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from fairalm.cli import _options as opt
+from fairalm.cli._models import check_choice
+from fairalm.cli._output import print_json, print_table, progress, say, say_error, say_path, working
+from fairalm.cli._tables import write_table
+from fairalm.datasets import load, load_law
+from fairalm.exceptions import InputError
+from fairalm.experiments.tabular import ROWS, TABLES, Store, all_cells, run_cells, summarise
+from fairalm.experiments.tabular.pages import CHOSEN, LEGEND, TITLES, is_changed_by_constants, latex, markdown
+from fairalm.experiments.tabular.summary import block, head, text_rows
+from fairalm.io import write_atomic
+
+MAIN = "without-constants"
+
+
+def tabular(
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many splits, seeds 0, 1, ...")] = 10,
+    jobs: Annotated[int, typer.Option(metavar="J", min=-1, help="Processes.", show_default="one per core")] = -1,
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path("fairalm-tabular"),
+    tables: Annotated[
+        str, typer.Option(metavar="A,B", help=f"Data sets, by comma: {', '.join(TABLES)}.", show_default="all")
+    ] = ",".join(TABLES),
+    rows: Annotated[
+        str, typer.Option(metavar="A,B", help=f"Methods, by comma: {', '.join(ROWS)}.", show_default="all")
+    ] = ",".join(ROWS),
+    first: Annotated[int, typer.Option(hidden=True, min=0, help="The first seed.")] = 0,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Work on the Dask cluster with this scheduler instead.")
+    ] = None,
+    data_dir: opt.DataDir = None,
+    download: opt.Download = False,
+    as_json: opt.Json = False,
+) -> None:
+    """Make the paper's table of standard data sets again, with every method it names.
+
+    Six people in ten train, two choose the setting by NVP (at most five settings a method), two test. Law is not
+    shipped: name its folder in FAIRALM_DATA or with --data-dir, or pass --download.
+
+    What comes out: the table, the paper's numbers beside ours, on the terminal and as table.md, table.csv and
+    table.tex; a picture of the trade-off per data set; and under cells/ the configuration and all figures of every
+    method, data set and seed. Ten seeds take about half an hour on two cores. Stop it at any time: the same
+    command goes on where it was.
+
+    For example:
+      fairalm reproduce tabular
+      fairalm reproduce tabular --seeds 3 --tables compas,german -o quick
+    """
+    start = time.perf_counter()
+    if jobs == 0:
+        raise InputError("--jobs must be 1 or more, or -1 for one per core; got 0.")
+    names, methods = _names(tables, "data set", TABLES), _names(rows, "method", ROWS)
+    with working("looking for the data"):
+        if "law" in names and download:
+            load_law(data_dir, download=True)
+        for name in names:
+            load(name, data_dir=data_dir)
+    out.mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be
+    store, cells = Store(out), all_cells(names, methods, seeds=seeds, first=first)
+    to_do = [cell for cell in cells if store.read(cell) is None]
+    if len(to_do) < len(cells) and not as_json:
+        say(f"{len(cells) - len(to_do)} of {len(cells)} cells are in {out} already.")
+    with progress(len(to_do)) as step:
+        results, failed = run_cells(
+            cells, store, jobs=jobs, dask=dask, data_dir=data_dir, on_cell=lambda cell: step(f"{cell.name} done")
+        )
+    for cell, why in failed.items():
+        say_error(f"Warning: {cell.name} failed and will be tried again by the same command: {why}")
+    if not results:
+        raise InputError("No cell came to an end: see the warnings above.")
+    table = summarise(results)
+    write_atomic(out / "table.md", markdown(table).encode())
+    write_atomic(out / "table.tex", latex(table).encode())
+    write_table(out / "table.csv", table)
+    no_picture = _draw(table, names, out)
+    if as_json:
+        print_json({"out": out, "table": table.to_dict("records"), "failed": len(failed)})
+        return
+    _show(table, names)
+    if no_picture:
+        say(no_picture)
+    say_path(f"Written to {out} (table.md, .csv, .tex; cells), after {time.perf_counter() - start:.0f} s")
+
+
+def _names(text: str, what: str, known: Sequence[str] | dict[str, Any]) -> list[str]:
+    chosen = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    for name in chosen:
+        check_choice(what, name, tuple(known))
+    if not chosen:
+        raise InputError(f"No {what} is named; there are {', '.join(known)}.")
+    return [name for name in known if name in chosen]
+
+
+def _show(table: pd.DataFrame, names: Sequence[str]) -> None:
+    for with_protected, title in TITLES.items():
+        for name in names:
+            lines = block(table, with_protected=with_protected, choice=MAIN, name=name)
+            if lines.empty:
+                continue
+            say(f"{TABLES[name]}, {title}; {CHOSEN[MAIN]}; {lines['seeds'].max()} seeds")
+            print_table(head(name, short=True), text_rows(lines, name, short=True))
+            say()
+    say(f"{LEGEND} !: predicts one label for everybody, in some seeds at least. paper: its error and DEO.")
+    if is_changed_by_constants(table):
+        say("NVP as published may choose a constant model; table.md has what it chooses.")
+
+
+def _draw(table: pd.DataFrame, names: Sequence[str], out: Path) -> str:
+    """Draw the pictures; what to install if that is not possible."""
+    from fairalm.experiments.tabular.figure import draw
+
+    for name in names:
+        lines = block(table, with_protected=True, choice=MAIN, name=name)
+        if lines.empty:
+            continue
+        title = f"{TABLES[name]}: mean over {lines['seeds'].max()} seeds, bars are standard errors"
+        try:
+            draw(lines, title, out / f"tradeoff-{name}.png")
+        except ImportError as error:
+            return f"No pictures: {error}"
+    return ""

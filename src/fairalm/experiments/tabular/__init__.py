@@ -1,0 +1,20 @@
+"""The paper's table of standard data sets, made again with every method it names."""
+
+from fairalm.experiments.tabular.cell import Cell, run_cell
+from fairalm.experiments.tabular.paper import PAPER
+from fairalm.experiments.tabular.rows import ROWS, Row
+from fairalm.experiments.tabular.runs import TABLES, Store, all_cells, run_cells
+from fairalm.experiments.tabular.summary import summarise
+
+__all__ = [
+    "PAPER",
+    "ROWS",
+    "TABLES",
+    "Cell",
+    "Row",
+    "Store",
+    "all_cells",
+    "run_cell",
+    "run_cells",
+    "summarise",
+]

@@ -1,0 +1,107 @@
+"""The methods of the table, each with the settings that NVP chooses among."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+from fairalm._validation import FloatArray
+from fairalm.constraints import EqualOpportunity
+from fairalm.methods import FairALMLinear
+from fairalm.sklearn import FairALMClassifier
+from fairalm.sklearn.comparators import AgarwalClassifier, DoniniClassifier, HardtClassifier, ZafarClassifier
+
+Setting = Mapping[str, Any]
+STRENGTHS = tuple({"C": C} for C in (0.1, 0.3, 1.0, 3.0, 10.0))
+ROUNDS = 50  # T of Algorithm 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method.
+
+    Parameters
+    ----------
+    title : str
+        For tables.
+    make : callable
+        From a setting and a seed to an estimator that is not fitted.
+    settings : tuple of dicts
+        At most five.
+    is_fair : bool
+        Whether it is told the protected attribute in training.
+    needs_group : bool
+        Whether it is told the protected attribute of everyone it predicts.
+    """
+
+    title: str
+    make: Callable[[Setting, int], Any]
+    settings: tuple[Setting, ...]
+    is_fair: bool = True
+    needs_group: bool = False
+
+    def fit(self, setting: Setting, seed: int, X: FloatArray, y: Any, groups: Any) -> Any:
+        """Fit to labels 0 and 1."""
+        told = {"sensitive_features": groups} if self.is_fair else {}
+        return self.make(setting, seed).fit(X, y, **told)
+
+    def chances(self, model: Any, X: FloatArray, groups: Any) -> FloatArray:
+        """The chance that each person is predicted 1; 0 or 1 unless the method draws."""
+        told = {"sensitive_features": groups} if self.needs_group else {}
+        predict = getattr(model, "expected_predict", model.predict)
+        return np.asarray(predict(X, **told), dtype=float)
+
+
+def _logistic(C: float = 1.0) -> LogisticRegression:
+    return LogisticRegression(C=C, solver="newton-cholesky")
+
+
+def _fairalm(estimator: Any, seed: int, **settings: Any) -> FairALMClassifier:
+    # the paper's constraint is an equality
+    return FairALMClassifier(estimator, constraint=EqualOpportunity(tol=0.0), random_state=seed, **settings)
+
+
+#: name on the command line -> row, in the order of the table
+ROWS: dict[str, Row] = {
+    "zafar": Row(
+        "Zafar et al.",
+        lambda setting, seed: ZafarClassifier(**setting),
+        # the covariance as published, and conditioned on y = 1, which is nearer to equal opportunity
+        (
+            {"share": 0.0, "among": "everyone"},
+            *({"share": share, "among": "positives"} for share in (0.0, 0.25, 0.5, 0.75)),
+        ),
+    ),
+    "hardt": Row(
+        "Hardt et al.",
+        lambda setting, seed: HardtClassifier(_logistic(**setting), random_state=seed),
+        STRENGTHS,
+        needs_group=True,
+    ),
+    "donini": Row("Donini et al.", lambda setting, seed: DoniniClassifier(**setting), STRENGTHS),
+    "agarwal": Row(
+        "Agarwal et al.",
+        lambda setting, seed: AgarwalClassifier(_logistic(), random_state=seed, **setting),
+        tuple({"tol": tol} for tol in (0.002, 0.005, 0.01, 0.02, 0.05)),
+    ),
+    "algorithm-1": Row(
+        "FairALM, Algorithm 1 as written",
+        lambda setting, seed: _fairalm(
+            _logistic(),
+            seed,
+            method=FairALMLinear(**setting),
+            predictor="last",
+            max_iter=ROUNDS,
+            early_stop=False,
+        ),
+        tuple({"eta": eta} for eta in (0.1, 0.3, 1.0, 3.0, 10.0)),
+    ),
+    "fairalm": Row("FairALM, our default", lambda setting, seed: _fairalm(_logistic(**setting), seed), STRENGTHS),
+    "plain": Row("plain", lambda setting, seed: _logistic(**setting), STRENGTHS, is_fair=False),
+    "constant": Row("constant", lambda setting, seed: DummyClassifier(), ({},), is_fair=False),
+}
