@@ -70,7 +70,7 @@ def draw(lines: pd.DataFrame, title: str, path: Path) -> None:
             axes.plot(printed.deo, printed.error, "o", mfc="none", mec=COLORS[row], ms=9, mew=1.4)
     axes.plot([], [], "o", mfc="none", mec="#666666", ms=9, label="ring: printed in the paper")
     axes.set(xlabel="test DEO, %", ylabel="test error, %")
-    axes.set_xlim(left=0)
+    axes.set_xlim(left=-0.02 * axes.get_xlim()[1])  # a point at 0 is whole
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.2)
     axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

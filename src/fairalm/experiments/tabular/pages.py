@@ -9,10 +9,11 @@ from fairalm.experiments.tabular.rows import ROWS
 from fairalm.experiments.tabular.runs import TABLES
 from fairalm.experiments.tabular.summary import block, head, plus_minus, text_rows
 
+FIRST_GROUPS = "women in Adult, Black people in COMPAS, workers who are not foreign in German, black students in Law"
 LEGEND = (
     "Percent on the test people. error, DEO and FPR: mean ± standard deviation over the seeds. signed: mean of the"
-    " first group's false negative rate less the second's, ± its standard error. gap 0: the DEO that a model without"
-    " any gap shows on as many people. *: is told the group of everyone it predicts."
+    f" first group's false negative rate less the second's, ± its standard error; first are {FIRST_GROUPS}. gap 0: the"
+    " DEO that a model without any gap shows on as many people. *: is told the group of everyone it predicts."
 )
 TITLES = {True: "with the protected attribute among the features", False: "without it"}
 CHOSEN = {"without-constants": "NVP, constant models left out", "nvp": "NVP as published"}
