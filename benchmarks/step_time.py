@@ -126,12 +126,10 @@ def compare(make_net, x, names, repeats, block=BLOCK):
     for _ in range(repeats // block):
         for name, step in steps.items():
             step()  # the first after the others finds their data in the caches
-            times = []
+            begin = time.perf_counter()
             for _ in range(block):
-                begin = time.perf_counter()
                 step()
-                times.append(time.perf_counter() - begin)
-            here[name] = float(np.median(times))
+            here[name] = time.perf_counter() - begin  # of all steps: not each makes a dual step
         for name in names:  # a machine that changes its speed does so for all of a round
             ratios[name].append(here[name] / here["plain"])
     for name in names:

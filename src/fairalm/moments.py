@@ -130,6 +130,11 @@ class Moments:
         return contrast(self.counts)
 
     @lazy
+    def divisors(self) -> Array:
+        """The counts, or next to nobody, to divide by."""
+        return at_least(self.counts, TINY)
+
+    @lazy
     def _people(self) -> Array:
         """People of each event, shape (events, 1), or next to nobody."""
         return at_least(_row_sum(self.counts), TINY)

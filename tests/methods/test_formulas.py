@@ -465,7 +465,7 @@ def test_secant_weights_are_those_of_algorithm_1():
 @two_groups
 @pytest.mark.parametrize("eta", [0.1, 1.0, 30.0])
 def test_pi_control_for_two_groups(seed, n_events, eta):
-    """Lambda = k d + I in plain weights, I ← I + (k / 100) d, k = 18 eta / (4 m (1 - m) + 0.01); all thresholded."""
+    """Lambda = k d + I in plain weights, I ← I + (k / 50) d, k = 18 eta / (4 m (1 - m) + 0.01); all thresholded."""
     method, tol = PIControl(eta=eta), 0.05
     stream = draw(seed, n_events, 2, rounds=23)
     dual = method.start(stream[0], tol)
@@ -488,7 +488,7 @@ def test_pi_control_for_two_groups(seed, n_events, eta):
                 m = (n0 * mu0 + n1 * mu1) / (n0 + n1)
                 k[event] = 18 * eta / (4 * m * (1 - m) + 0.01)
                 share[event] = n0 * n1 / (n0 + n1) / moments.total
-            small = k[event] / 100
+            small = k[event] / 50
             kept[event] = bounded(shrunk(kept[event] + small * (mu0 - mu1), small * (tol - 0.01)))
             plain_weights = bounded(shrunk(kept[event] + k[event] * (mu0 - mu1), k[event] * (tol - 0.01)))
             assert dual.value[event, 0] == pytest.approx(plain_weights * share[event])

@@ -1,6 +1,7 @@
 """Each rule's gradient against autograd of the paper's formula, typed out here; Algorithm 2 by hand; the state."""
 
 import copy
+import math
 import pickle
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -321,15 +322,60 @@ def test_a_copy_has_a_life_of_its_own(duplicate):
     criterion(x.sum(dim=1), y.float(), group)
     criterion.step()
     other, kept = duplicate(criterion), copy.deepcopy(criterion.state_dict())
-    other(-x.sum(dim=1), y.float(), group)
-    other.step()
-    assert other.t == 3
+
+    def train(loss):
+        for _ in range(2):  # the rule moves its multipliers at every other step
+            loss(-x.sum(dim=1), y.float(), group)
+            loss.step()
+
+    train(other)
+    assert other.t == 4
     for name, value in criterion.state_dict().items():
         assert torch.equal(value, kept[name]) if torch.is_tensor(value) else value == kept[name]
     assert not torch.equal(other.state_dict()["dual"], kept["dual"])
-    criterion(-x.sum(dim=1), y.float(), group)
-    criterion.step()
+    train(criterion)
     torch.testing.assert_close(other.state_dict()["dual"], criterion.state_dict()["dual"], rtol=0, atol=0)
+
+
+def test_the_log_loss_in_one_call_is_the_mean_of_its_rows():
+    x, y, group = batch(0, 2)
+    results = []
+    for loss in (nn.BCEWithLogitsLoss(reduction="none"), lambda z, t: nn.BCEWithLogitsLoss(reduction="none")(z, t)):
+        criterion = ConstrainedLoss(loss, fairalm.EqualOpportunity(), n_groups=2)
+        logits = x.sum(dim=1).requires_grad_()
+        for _ in range(3):
+            scalar = criterion(logits, y.float(), group)
+            criterion.step()
+        scalar.backward()
+        results.append((scalar.detach(), logits.grad, criterion.last.loss))
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+@pytest.mark.parametrize("window", [0, 20])
+def test_a_rule_that_moves_at_every_other_step_sees_all_batches_since(window):
+    criterion = make("pi-control", "equal-opportunity", 2, window=window)
+    sums, seen = torch.zeros(2, 4), []
+    for step in range(1, 12):
+        x, y, group = batch(step, 2)
+        criterion(x.sum(dim=1), y.float(), group)
+        wrong = ((x.sum(dim=1) > 0) != (y == 1)).float()
+        sums += torch.stack([torch.bincount(2 * group + y, part, 4) for part in (wrong, torch.ones_like(wrong))])
+        expected = float(sums[0, 1] / sums[1, 1] - sums[0, 3] / sums[1, 3])
+        before = criterion.dual.clone()
+        criterion.step()
+        seen.append(not torch.equal(criterion.dual, before))
+        if step % 2:
+            kept, k, share = (float(criterion.state_dict()[f"memory_{i}"]) for i in range(3))
+            gain = k * criterion.method.eta
+            value = kept + gain * expected
+            value = math.copysign(max(abs(value) - gain * (criterion.constraint.tol - 0.01), 0.0), value)
+            assert float(criterion.dual) == pytest.approx(min(max(value, -5.0), 5.0) * share, rel=1e-3, abs=1e-6)
+            if not window:
+                sums.zero_()
+        if window:
+            sums *= 1 - 1 / window
+    assert seen == [step % 2 == 1 for step in range(1, 12)]
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16])

@@ -48,6 +48,7 @@ class Method(ABC):
     weights_are_multipliers: ClassVar[bool] = True  # weights are C'lambda, so the oracle answers lambda
     only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = ""  # what a round may be; either if empty
     window: ClassVar[int] = 0  # steps a net's cell sums are kept for, unless told
+    every: ClassVar[int] = 1  # optimiser steps of a net per dual step
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """The state before the first round: all multipliers 0."""

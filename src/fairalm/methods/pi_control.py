@@ -13,13 +13,13 @@ GAIN = 18.0  # plain weights per unit of a gap between rates of one half
 PATIENCE = 100.0  # steps in which a standing gap adds as much to the memory as it weighs by itself
 LIMIT = 5.0  # in plain weights
 SWING = 0.01  # a net's gap swings by about a point; it is led to that far inside the tolerance
-UNITS_EVERY = 10  # steps: they change slowly, and take half the time of a step
+UNITS_EVERY = 10  # steps, a multiple of `every`: they change slowly
 FLATTEST = 0.0025  # added to m (1 - m), at most 1/4: at a rate of almost 0 the slope says little
 
 
 @dataclass(frozen=True)
 class PIControl(Method):
-    """Weights C'lambda; lambda = k d + I with I ← I + (k / 100) d: a PI controller, whose k needs no tuning.
+    """Weights C'lambda; lambda = k d + I with I ← I + (k / 50) d at every other step: a PI controller, untuned.
 
     The part in proportion to the gap is the augmented Lagrangian's eta d, the memory I is its multiplier; a multiplier
     alone, with the lag of a net, would swing. What makes it fit without tuning are the units:
@@ -47,6 +47,7 @@ class PIControl(Method):
     strict_dual: ClassVar[bool] = True
     only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = "mini-batches"
     window: ClassVar[int] = 20
+    every: ClassVar[int] = 2  # a gap over a window of 20 is much the same one step later
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)
@@ -67,9 +68,9 @@ class PIControl(Method):
             mean, share = moments.event_mean, moments.row_share
             k = GAIN / 4.0 / (mean - mean * mean + FLATTEST) + 0.0 * share
         eta, slack = step_size(self.eta, dual.t), max(dual.tol - SWING, 0.0)
-        push = k * moments.gap * eta
-        kept = kept + push / PATIENCE
-        kept = within(soft(kept, k * (eta * slack / PATIENCE)) if slack else kept, LIMIT)
+        push, share_kept = k * moments.gap * eta, self.every / PATIENCE
+        kept = kept + push * share_kept
+        kept = within(soft(kept, k * (eta * slack * share_kept)) if slack else kept, LIMIT)
         value = kept + push
         value = within(soft(value, k * (eta * slack)) if slack else value, LIMIT)
         return Dual(value * share, dual.tol, dual.t, (kept, k, share))

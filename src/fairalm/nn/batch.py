@@ -67,13 +67,19 @@ class Rows(NamedTuple):
 
     def looks_fine(self, target: int) -> bool:
         """A quick look on the host that passes nothing :meth:`check` would refuse but groups, which summing finds."""
-        is_known = target == 1 and np.count_nonzero(self.labels) == np.count_nonzero(self.positive)
-        return is_known and not math.isnan(np.add.reduce(self.margin))
+        labels, margin = self.labels, self.margin
+        if target != 1 or labels.dtype.kind != "f":
+            return False
+        # squares add up to the number of ones only if all others are 0
+        return bool(labels.dot(labels) == np.count_nonzero(self.positive)) and not math.isnan(margin.dot(margin))
 
 
 def check_shapes(logits: Tensor, y: Tensor, group: Tensor, n_groups: int) -> int:
     """Refuse what does not fit together; the number of classes."""
-    shape, n = logits.shape, group.shape[0] if group.ndim == 1 else -1
+    shape = logits.shape
+    if shape == group.shape == y.shape and len(shape) == 1 and shape[0] and group.dtype == torch.int64:
+        return 2  # by far the most frequent
+    n = group.shape[0] if group.ndim == 1 else -1
     if len(shape) not in (1, 2) or shape[0] == 0:
         raise InputError(f"logits must have shape (n,) or (n, classes), n > 0; got {tuple(shape)}.")
     if shape[0] != n or y.numel() != n:

@@ -9,10 +9,12 @@ from torch import Tensor, distributed
 
 from fairalm.moments import Array
 
+IS_AVAILABLE = distributed.is_available()
+
 
 def n_ranks() -> int:
     """How many processes train together."""
-    return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1
+    return distributed.get_world_size() if IS_AVAILABLE and distributed.is_initialized() else 1
 
 
 def everyone(soft: Array, signal: Array, ranks: int) -> tuple[Array, Array]:

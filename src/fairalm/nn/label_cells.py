@@ -71,9 +71,12 @@ class LabelCells:
 
     def moments(self, sums: Array) -> Moments:
         """Means of the cells; 0 where a cell is empty, whose contrast is 0 too."""
-        gathered, n = self.gather @ sums.reshape(-1), self.n_cells
+        gathered, n = _times(self.gather, sums), self.n_cells
         bottom = gathered[n : 2 * n].reshape(-1, self.n_groups)
-        return Moments(gathered[:n].reshape(-1, self.n_groups) / at_least(bottom, TINY), bottom, gathered[2 * n])
+        divisors = at_least(bottom, TINY)
+        moments = Moments(gathered[:n].reshape(-1, self.n_groups) / divisors, bottom, gathered[2 * n])
+        moments.__dict__["divisors"] = divisors
+        return moments
 
     def spread(self, weights: Array, moments: Moments, n: Array | float) -> Array:
         """One weight per code: times the slope of a person's loss, the gradient by that person's margin.
@@ -81,9 +84,15 @@ class LabelCells:
         It is the gradient of the weighted cell means at `moments`; each cell's count is taken as its share of all
         people seen, times the `n` of the batch.
         """
-        each = weights * (moments.total / n) / at_least(moments.counts, TINY)
-        spread = self.spread_top @ each.reshape(-1)
-        return spread if self.is_fixed else spread - self.spread_bottom @ (each * moments.mu).reshape(-1)
+        each = weights * (moments.total / n) / moments.divisors
+        spread = _times(self.spread_top, each)
+        return spread if self.is_fixed else spread - _times(self.spread_bottom, each * moments.mu)
+
+
+def _times(matrix: Array, table: Array) -> Array:
+    """Of a table in one row; numpy's ``dot`` takes half the time of ``@`` on a small one."""
+    flat = table.reshape(-1)
+    return matrix.dot(flat) if isinstance(matrix, np.ndarray) else matrix @ flat
 
 
 def _coefficients(constraint: Constraint, y: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:

@@ -110,6 +110,12 @@ class ConstrainedLoss(nn.Module):
         self.n_groups, self.window, self.dual_from, self.validate = n_groups, window, dual_from, validate
         self.target = 1 if constraint.target is None else int(constraint.target)
         self.surrogate = find_surrogate(surrogate)
+        self._is_plain_log_loss = (
+            type(loss) is nn.BCEWithLogitsLoss
+            and loss.reduction == "none"
+            and loss.weight is None
+            and loss.pos_weight is None
+        )
         self._cells = LabelCells.of(constraint, n_groups)
         self._live = _Live()
         # a rule whose weights are its multipliers asks for no means, unless the criterion is linearised at them
@@ -138,8 +144,8 @@ class ConstrainedLoss(nn.Module):
         """The last batch; None before the first."""
         if self._live.batch is None:
             return None
-        loss, moments, multiplier = self._live.batch
-        gap, dual = torch.as_tensor(moments.gap), torch.as_tensor(multiplier)
+        loss, moments, state = self._live.batch
+        gap, dual = torch.as_tensor(moments.gap), torch.as_tensor(self.method.multiplier(state)).clone()
         return Last(loss, gap, dual, loss + (dual * gap).sum())
 
     def forward(self, logits: Tensor, y: Tensor, group: Tensor) -> Tensor:
@@ -157,13 +163,7 @@ class ConstrainedLoss(nn.Module):
             return scalar
         host, live, ranks = _on_host(logits), self._live, n_ranks()
         margin, rows = self._rows(logits, y, group, host)
-        each = self.loss(logits, y)
-        each = each if each.ndim == 1 else each.reshape(-1)
-        if each.numel() != len(rows.code):
-            raise InputError(
-                f"The loss gave {each.numel()} numbers for {len(rows.code)} rows: it must give one number per row"
-                ' (reduction="none").'
-            )
+        mean = self._mean_loss(logits, y, len(rows.code))
         loss, slope = self.surrogate(rows.margin, rows.positive, loss=self._needs_loss)
         batch, signal = everyone(*self._sums(rows, loss), ranks)
         tables = self._tables(host)
@@ -171,12 +171,24 @@ class ConstrainedLoss(nn.Module):
         n = len(rows.code) if ranks == 1 else batch[1].sum()
         spread = tables.cells.spread(self.method.weights(moments, tables.state), moments, n)
         pull = slope * spread[rows.code]  # the penalty's gradient by the margins
-        mean = torch.dot(each, live.shares(each)) if host and ranks == 1 else each.sum() / n
-        live.batch = mean.detach(), moments, self.method.multiplier(tables.state) + 0.0
+        mean = mean if ranks == 1 else mean * (len(rows.code) / n)
+        live.batch = mean.detach(), moments, tables.state
         if self.training and signal is batch and self.dual_from == "forward" and not live.has_observed:
-            live.moments = moments if self.window or live.n_fed == 1 else None
+            live.moments = moments if self.window or (live.n_fed == 1 and self.method.every == 1) else None
         scalar = mean + torch.dot(margin, torch.from_numpy(pull) if host else pull)
         return scalar if ranks == 1 else ranks * scalar  # DDP will average the gradients of the ranks
+
+    def _mean_loss(self, logits: Tensor, y: Tensor, n: int) -> Tensor:
+        if self._is_plain_log_loss and logits.shape == y.shape:
+            return nn.functional.binary_cross_entropy_with_logits(logits, y)  # the same in one call
+        each: Tensor = self.loss(logits, y)
+        if each.numel() != n:
+            raise InputError(
+                f"The loss gave {each.numel()} numbers for {n} rows: it must give one number per row"
+                ' (reduction="none").'
+            )
+        each = each if each.ndim == 1 else each.reshape(-1)
+        return torch.dot(each, self._live.shares(each)) if each.is_cpu else each.mean()
 
     @torch.no_grad()
     def observe(self, logits: Tensor, y: Tensor, group: Tensor) -> None:
@@ -195,17 +207,27 @@ class ConstrainedLoss(nn.Module):
             fed = "forward() in training mode" if self.dual_from == "forward" else "observe()"
             raise InputError(f"step() has nothing to go by: call {fed} first.")
         tables = self._tables(_on_host(self._buffers["dual"]))
-        state, sums = tables.state, tables.sums
-        after = self.method.update(live.moments or tables.cells.moments(tables.moved), state)
-        state.value[...] = after.value
-        for kept, new in zip(state.memory, after.memory, strict=True):
-            kept[...] = new
+        is_due = live.t % self.method.every == 1 % self.method.every
+        if is_due:
+            self._move(tables, live.moments or tables.cells.moments(tables.moved))
+        sums = tables.sums
         if self.window:
             sums *= 1.0 - 1.0 / self.window
-        else:
+        elif is_due:
             sums[...] = 0.0
-        live.t, live.n_fed, live.moments = after.t, 0, None
-        live.tables = tables._replace(state=Dual(state.value, state.tol, after.t, state.memory))
+        live.t, live.n_fed, live.moments = live.t + 1, 0, None
+
+    def _move(self, tables: _Tables, moments: Moments) -> None:
+        """Update the multipliers in place."""
+        value, tol, memory = tables.state.value, tables.state.tol, tables.state.memory
+        after = self.method.update(moments, Dual(value, tol, self._live.t, memory))
+        if self._live.batch is not None:  # its multipliers are about to change in place
+            self._live.batch = *self._live.batch[:2], Dual(value + 0.0, tol, self._live.t, memory)
+        value[...] = after.value
+        for kept, new in zip(memory, after.memory, strict=True):
+            if new is not kept:
+                kept[...] = new
+        self._live.tables = tables._replace(state=Dual(value, tol, after.t, memory))
 
     def attach(self, optimizer: torch.optim.Optimizer) -> Any:
         """Make the dual step after every step of the optimiser; returns a handle whose ``remove()`` undoes it."""
@@ -241,7 +263,7 @@ class ConstrainedLoss(nn.Module):
         classes = check_shapes(logits, y, group, self.n_groups)
         if not 0 <= self.target < classes:
             raise InputError(f"The target is class {self.target}, but logits have {classes} classes.")
-        if not (host and self.dual.is_cpu) and logits.device != self.dual.device:
+        if self._tables(host).dual.device != logits.device:
             raise InputError(
                 f"logits are on {logits.device}, the multipliers on {self.dual.device}: call"
                 f" .to({str(logits.device)!r}) on the criterion."
@@ -303,7 +325,7 @@ class _Live:
     is_checked: bool = False
     tables: _Tables | None = None
     moments: Moments | None = None  # of what the next dual step sees, if they are known
-    batch: tuple[Tensor, Moments, Array] | None = None
+    batch: tuple[Tensor, Moments, Dual] | None = None
     even: Tensor | None = None
 
     def __reduce__(self) -> tuple[type[_Live], tuple[int, int, bool]]:
