@@ -193,6 +193,13 @@ def write_atomic(path: AnyPath, content: bytes) -> None:
             part.unlink()
 
 
+def write_png(path: AnyPath, figure: Any) -> None:
+    """Write a matplotlib figure, all or nothing."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=150)
+    write_atomic(path, content.getvalue())
+
+
 def to_json(value: Any) -> str:
     """JSON text; NaN and infinities become null, numpy values their plain ones.
 

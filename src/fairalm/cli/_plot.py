@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from fairalm._validation import FloatArray
 from fairalm.cli._fairlearn import LEGEND
 from fairalm.cli._rules import PLAIN, Result
-from fairalm.io import write_atomic
+from fairalm.io import write_png
 from fairalm.methods import DEFAULT_METHOD
 
 DEFAULT = DEFAULT_METHOD["sklearn"].name
@@ -52,9 +51,7 @@ def tradeoff(results: Sequence[Result], tol: float, title: str, path: Path) -> N
     axes.set_xlabel(f"test DEO, %: gap in true positive rates between the groups{note}")
     axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", size=11)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=150)
-    write_atomic(path, content.getvalue())
+    write_png(path, figure)
 
 
 def _apart(places: FloatArray, right: float) -> FloatArray:

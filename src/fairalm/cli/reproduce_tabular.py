@@ -25,7 +25,8 @@ MAIN = "without-constants"
 
 
 def tabular(
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many splits, seeds 0, 1, ...")] = 10,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many splits, one per seed.")] = 10,
+    first: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 0,
     jobs: Annotated[int, typer.Option(metavar="J", min=-1, help="Processes.", show_default="one per core")] = -1,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path("fairalm-tabular"),
     tables: Annotated[
@@ -34,7 +35,6 @@ def tabular(
     rows: Annotated[
         str, typer.Option(metavar="A,B", help=f"Methods, by comma: {', '.join(ROWS)}.", show_default="all")
     ] = ",".join(ROWS),
-    first: Annotated[int, typer.Option(hidden=True, min=0, help="The first seed.")] = 0,
     dask: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Work on the Dask cluster with this scheduler instead.")
     ] = None,

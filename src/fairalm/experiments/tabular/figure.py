@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 
 from fairalm.experiments.tabular.paper import PAPER
 from fairalm.experiments.tabular.rows import ROWS
-from fairalm.io import write_atomic
+from fairalm.io import write_png
 
 COLORS = {
     "zafar": "#8c6d31",
@@ -75,6 +74,4 @@ def draw(lines: pd.DataFrame, title: str, path: Path) -> None:
     axes.grid(alpha=0.2)
     axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.suptitle(title, x=0.01, ha="left", size=11)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=150)
-    write_atomic(path, content.getvalue())
+    write_png(path, figure)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pandas as pd
 
 from fairalm.experiments.theory.bounds import exponentiated_gradient, first_case, second_case
 from fairalm.experiments.theory.rates import BEST, BEST_EG, EG, FASTER, FIRST, SECOND
-from fairalm.io import write_atomic
+from fairalm.io import write_png
 
 STYLES = {
     SECOND: ("#c0392b", "-"),
@@ -63,6 +62,4 @@ def draw(curves: pd.DataFrame, largest: float, path: Path, *, bound: float = 1.0
     for axes in (left, right):
         axes.legend(fontsize=8, frameon=False, loc="lower left")
     figure.suptitle(f"{curves['family'].iloc[0]}: the average play after T rounds", x=0.01, ha="left", size=11)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=150)
-    write_atomic(path, content.getvalue())
+    write_png(path, figure)
