@@ -14,9 +14,21 @@ from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.methods import Method
 
-#: name -> words; the estimators that are trained by steps, not fitted whole
-NETS: dict[str, str] = {"mlp": 'net with two hidden layers of 64, trained by steps; needs "fairalm[torch]"'}
+LAST_LAYER = "last-layer"
+#: name -> words; the estimators for pictures
+PICTURES: dict[str, str] = {
+    LAST_LAYER: 'pictures: a fair last layer on a net trained on ImageNet, in minutes; needs "fairalm[vision]"',
+    "relu3": "pictures: the paper's net of three fully connected layers, for small ones",
+    "resnet18": "pictures: ResNet-18",
+    "efficientnet-lite0": "pictures: EfficientNet-Lite0, from its ImageNet weights",
+}
+#: name -> words; what only fairalm train can train
+NETS: dict[str, str] = {
+    "mlp": 'net with two hidden layers of 64, trained by steps; needs "fairalm[torch]"',
+    **PICTURES,
+}
 EPOCHS, BATCH_SIZE = 30, 256
+ADVERSARIAL = "adversarial"  # a rule of nets for pictures; it is no Method
 
 
 @contextmanager
@@ -26,9 +38,7 @@ def processes(is_net: bool, device: str | None) -> Iterator[bool]:
         yield True
         return
     if not is_net:
-        raise InputError(
-            f"Under torchrun only --estimator {', '.join(NETS)} can be trained: start it without torchrun."
-        )
+        raise InputError("Under torchrun only --estimator mlp can be trained: start it without torchrun.")
     _import()
     import torch
     from torch import distributed
@@ -67,7 +77,7 @@ class Nets:
             raise InputError(
                 f"{self.folder} is left from a run that did not end: pass --resume to go on with it, or delete it."
             )
-        self.settings = {**settings, "resume": resume}
+        self.resume, self.settings = resume, {**settings, "resume": resume}
 
     def make(self, part: str, constraint: Constraint, method: Method) -> Any:
         """A net to fit, with its checkpoints under the name of its part in the run."""

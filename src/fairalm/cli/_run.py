@@ -11,68 +11,17 @@ from sklearn.pipeline import make_pipeline
 from fairalm._validation import IntArray
 from fairalm.cli import _words
 from fairalm.cli._data import People, Source, kind_of, read_people
-from fairalm.cli._models import Fit, check_choice, make_constraint, make_estimator, make_method, scores_of, timed
-from fairalm.cli._nets import NETS, Nets
+from fairalm.cli._models import Fit, make_constraint, make_estimator, make_method, scores_of, timed
+from fairalm.cli._nets import Nets
 from fairalm.cli._output import console, working
+from fairalm.cli._pictures import fit_on_pictures, read_pictures
+from fairalm.cli._settings import MAX_ITER, Settings
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
-from fairalm.exceptions import InputError
 from fairalm.io import data_entry, metrics
 from fairalm.measures import Measure, measure_all, splits_entry
-from fairalm.methods import DEFAULT_METHOD, Unconstrained
+from fairalm.methods import Unconstrained
 from fairalm.sklearn import FairALMClassifier
-from fairalm.sklearn.classifier import PREDICTORS
-
-SIGNALS = ("train", "heldout", "crossfit")
-MAX_ITER = 50
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The options that say what to train, as typed."""
-
-    constraint: str
-    tol: float
-    estimator: str
-    method: str
-    eta: float | None
-    dual_signal: str
-    test_size: float
-    seed: int
-    max_iter: int | None = None
-    predictor: str | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    device: str | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse unknown names, and options that do not go together, before any work."""
-        check_choice("dual signal", self.dual_signal, SIGNALS)
-        make_constraint(self.constraint, self.tol, None)
-        method = make_method(self.method, self.eta)
-        if self.predictor is not None:
-            check_choice("predictor", self.predictor, PREDICTORS)
-        if self.is_net:
-            unused, kind = ["max_iter", "predictor"], "trained by steps"
-        else:
-            make_estimator(self.estimator, self.seed)
-            unused, kind = ["epochs", "batch_size", "device"], "fitted whole"
-        for name in unused:
-            if getattr(self, name) is not None:
-                option = name.replace("_", "-")
-                raise InputError(f"--{option} is not for --estimator {self.estimator}, which is {kind}: leave it out.")
-        if method.only_for == ("full fits" if self.is_net else "mini-batches"):
-            raise InputError(
-                f"--method {self.method} is not for --estimator {self.estimator}, which is {kind}: leave it out for"
-                f" the default, {default_method(self.estimator)}."
-            )
-        if self.is_net and self.dual_signal == "crossfit":
-            raise InputError("--dual-signal crossfit is not for nets: choose train or heldout.")
-
-    @property
-    def is_net(self) -> bool:
-        """Whether the model is trained by steps."""
-        return self.estimator in NETS
 
 
 @dataclass(frozen=True)
@@ -129,18 +78,21 @@ class Run:
         )
 
 
-def default_method(estimator: str) -> str:
-    """Name of the rule that an estimator is trained with unless told."""
-    return DEFAULT_METHOD["nn" if estimator in NETS else "sklearn"].name
-
-
 def run(source: Source, settings: Settings, nets: Nets | None = None) -> Run:
     """Do all the work of ``fairalm train`` but the writing."""
-    with working(f"reading {source.data}"):
-        people = read_people(source)
-        train, test = people.split(settings.test_size, settings.seed)
+    pictures = None
+    if settings.is_pictures:
+        people, pictures = read_pictures(source, settings)
+    else:
+        with working(f"reading {source.data}"):
+            people = read_people(source)
+    train, test = people.split(settings.test_size, settings.seed)
     constraint = make_constraint(settings.constraint, settings.tol, people.data.positive)
-    fair, plain = _fit(people, train, constraint, settings, nets)
+    if pictures is None:
+        fair, plain = _fit(people, train, constraint, settings, nets)
+    else:
+        assert nets is not None
+        fair, plain = fit_on_pictures(pictures, people, train, constraint, settings, nets)
     config = {
         **asdict(source),
         "target": people.data.target,
@@ -151,6 +103,8 @@ def run(source: Source, settings: Settings, nets: Nets | None = None) -> Run:
         **asdict(settings),
         "test_size": settings.test_size if source.test is None else None,
     }
+    if pictures is not None:
+        config["unreadable"] = pictures.unreadable
 
     def tested(model: Any) -> dict[str, Measure]:
         predicted, groups = model.predict(people.X.iloc[test]), people.groups_of(test)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+import pandas as pd
 import typer
 
 import sklearn
+from fairalm._validation import FloatArray
 from fairalm.cli import _options as opt
 from fairalm.cli._data import check_columns, read_data
 from fairalm.cli._models import scores_of
+from fairalm.cli._nets import PICTURES
 from fairalm.cli._output import percent, print_json, say_error, say_path, working
+from fairalm.cli._pictures import predict_pictures
 from fairalm.cli._tables import check_out, write_table
 from fairalm.exceptions import InputError
 from fairalm.io import METRICS, load
@@ -42,14 +46,11 @@ def predict(
         raise InputError(f"{run} is not a run of fairalm: it has no {METRICS}.")
     with working(f"predicting {data}"):
         config, versions = load(run / "config.json"), load(run / METRICS)["versions"]
-        model = load(run / "model.skops")
         frame, _ = read_data(data, config["data_dir"])
-        check_columns(frame, config["features"], data)
         for column in ("prediction", "score"):
             if column in frame.columns:
                 raise InputError(f"{data} has a column {column!r} already: rename it, so that it is not overwritten.")
-        X = frame[list(config["features"])]
-        predicted, scores = model.predict(X), scores_of(model, X, config["positive"])
+        predicted, scores = _predict(run, frame, data, config)
         table = frame.assign(prediction=predicted)
         if scores is not None:
             table["score"] = scores
@@ -65,3 +66,13 @@ def predict(
         return
     say_path(f"{len(table):,} people, {percent(share)} predicted {config['target']} = {config['positive']}.")
     say_path(f"Written to {out}: the columns of {data}, prediction{', score' if scores is not None else ''}")
+
+
+def _predict(run: Path, frame: pd.DataFrame, data: str, config: dict[str, Any]) -> tuple[Any, FloatArray | None]:
+    """Label and, if the model gives one, score of each row."""
+    if config["estimator"] in PICTURES:
+        return predict_pictures(run, frame, data, config["image_column"])
+    model = load(run / "model.skops")
+    check_columns(frame, config["features"], data)
+    X = frame[list(config["features"])]
+    return model.predict(X), scores_of(model, X, config["positive"])

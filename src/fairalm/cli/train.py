@@ -10,19 +10,23 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli import _words
+from fairalm.cli import _pictures, _words
 from fairalm.cli._data import Source
 from fairalm.cli._models import ESTIMATORS, check_choice
-from fairalm.cli._nets import BATCH_SIZE, EPOCHS, NETS, Nets, processes
+from fairalm.cli._nets import ADVERSARIAL, BATCH_SIZE, EPOCHS, NETS, Nets, processes
 from fairalm.cli._output import percent, print_json, print_table, say, say_error, say_path
 from fairalm.cli._people import protected_sentence, show_people
-from fairalm.cli._run import MAX_ITER, SIGNALS, Run, Settings, default_method, run
+from fairalm.cli._run import Run, run
+from fairalm.cli._settings import MAX_ITER, SIGNALS, Settings, default_method, default_signal
 from fairalm.cli._shell import as_options
 from fairalm.exceptions import InputError
 from fairalm.io import METRICS, check_new_folder, new_folder, save, write_atomic, write_json
 from fairalm.measures import MEASURES
 from fairalm.methods import METHODS
 from fairalm.sklearn.classifier import PREDICTORS
+
+EPOCHS_WORDS = f"{EPOCHS}; for pictures, {_pictures.EPOCHS}"
+BATCH_WORDS = f"{BATCH_SIZE}; for pictures, {_pictures.BATCH_SIZE}"
 
 
 def train(
@@ -42,6 +46,19 @@ def train(
     merge_below: opt.MergeBelow = None,
     data_dir: opt.DataDir = None,
     download: opt.Download = False,
+    image_column: Annotated[
+        str | None, typer.Option(metavar="COL", help="Of pictures: column of their paths, from DATA's folder.")
+    ] = None,
+    image_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=8, max=1024, help="Of pictures: pixels on a side.", show_default=str(_pictures.SIZE)
+        ),
+    ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Of a net for pictures: ImageNet weights to begin with, or 'imagenet'."),
+    ] = None,
     constraint: opt.ConstraintOption = "equal-opportunity",
     tol: opt.Tol = 0.01,
     estimator: Annotated[
@@ -51,7 +68,7 @@ def train(
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Rule: {', '.join(METHODS)}.",
+            help=f"Rule: {', '.join(METHODS)}; of nets for pictures also {ADVERSARIAL}.",
             show_default=f"{default_method('logistic')}; for a net, {default_method('mlp')}",
         ),
     ] = None,
@@ -69,19 +86,20 @@ def train(
         ),
     ] = None,
     dual_signal: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="|".join(SIGNALS),
             help="Where the gap is measured in training. Forests, boosting and small tables need heldout or crossfit.",
+            show_default=f"{default_signal('logistic')}; for a last-layer, {default_signal('last-layer')}",
         ),
-    ] = "train",
+    ] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Of a net: passes over the people.", show_default=str(EPOCHS)),
+        typer.Option(metavar="N", min=1, help="Of a net: passes over the people.", show_default=EPOCHS_WORDS),
     ] = None,
     batch_size: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="Of a net: people per step.", show_default=str(BATCH_SIZE)),
+        typer.Option(metavar="N", min=1, help="Of a net: people per step.", show_default=BATCH_WORDS),
     ] = None,
     device: Annotated[
         str | None,
@@ -109,7 +127,8 @@ def train(
 
     What comes out: a table of the fair model beside the plain one, with 95 % intervals, and a folder RUN with
     model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round) and
-    metrics.json (all figures; what --json prints).
+    metrics.json (all figures; what --json prints). Of a net for pictures model.pt and settings.json, for
+    fairalm.vision.train.load_run, are in the place of model.skops.
 
     A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
     Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...
@@ -120,9 +139,12 @@ def train(
       fairalm train people.csv --target hired --protected sex -o runs/hired
       fairalm train people.csv --target hired --protected sex --protected race
           --constraint equalized-odds --estimator boosting --dual-signal heldout
+      fairalm train faces.csv --image-column image --target over30
+          --protected gender --estimator last-layer
     """
     check_choice("estimator", estimator, (*ESTIMATORS, *NETS))
     method = default_method(estimator) if method is None else method
+    dual_signal = default_signal(estimator) if dual_signal is None else dual_signal
     settings = Settings(
         constraint,
         tol,
@@ -137,8 +159,12 @@ def train(
         epochs=epochs,
         batch_size=batch_size,
         device=device,
+        image_column=image_column,
+        image_size=image_size,
+        weights=weights,
     )
-    if resume and not settings.is_net:
+    is_long = settings.is_net or settings.is_pictures
+    if resume and not is_long:
         raise InputError(f"--resume is not for --estimator {estimator}, which is fitted whole: leave it out.")
     source = Source(
         data,
@@ -157,8 +183,8 @@ def train(
         name = re.sub(r"[^\w.-]+", "-", Path(data).stem)
         out = Path("runs") / f"{name}-{constraint}-{method}"
     done = nets = None
-    with processes(settings.is_net, device) as is_first:
-        if settings.is_net:
+    with processes(settings.is_net and not settings.is_pictures, device) as is_first:
+        if is_long:
             check_new_folder(out, overwrite=overwrite)
             nets = Nets(
                 out,
@@ -174,7 +200,10 @@ def train(
         with new_folder(out, overwrite=overwrite) as folder:
             done = done or run(source, settings)
             result = done.metrics(shlex.join(["fairalm", *context.find_root().obj]))
-            save(done.fair.model, folder / "model.skops")
+            if settings.is_pictures:
+                done.fair.model.save(folder)
+            else:
+                save(done.fair.model, folder / "model.skops")
             write_json(folder / "config.json", done.config)
             write_atomic(folder / "history.csv", done.fair.model.history_.to_csv(index=False).encode())
             write_json(folder / METRICS, result)
@@ -186,7 +215,8 @@ def train(
         print_json({"run": out, **result})
         return
     show(done)
-    say_path(f"Written to {out}: model.skops, config.json, history.csv, metrics.json")
+    written = "model.pt, settings.json, history.json" if settings.is_pictures else "model.skops"
+    say_path(f"Written to {out}: {written}, config.json, history.csv, metrics.json")
 
 
 def show(done: Run) -> None:
@@ -199,7 +229,8 @@ def show(done: Run) -> None:
         else f"{percent(config['test_size'])} of them, seed {config['seed']}"
     )
     say(f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others ({how}).")
-    say(protected_sentence(people))
+    if config["image_column"] is None:
+        say(protected_sentence(people))
     say(f"Criterion {_words.criterion(done.constraint, people.label, people.groups.n_groups)}")
     rounds = _words.count(len(fair.model.history_), "epoch")
     if hasattr(fair.model, "n_oracle_calls_"):

@@ -1,0 +1,86 @@
+"""From a table of files to a data set: what every loader of real pictures does last."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairalm.datasets._dataset import Dataset
+from fairalm.datasets.images._cache import read_cached
+from fairalm.datasets.images._dataset import ImageDataset
+from fairalm.datasets.images._decode import Kind
+from fairalm.exceptions import FairALMWarning, InputError
+
+SMALLEST, LARGEST = 8, 1024
+
+
+def build(
+    name: str,
+    frame: pd.DataFrame,
+    folder: Path,
+    *,
+    target: str,
+    protected: str | Sequence[str],
+    positive: Any = None,
+    size: int,
+    kind: Kind = "colour",
+    masks: Sequence[Path | None] | None = None,
+    description: str = "",
+    progress: bool = False,
+) -> ImageDataset:
+    """Decode the pictures of a table's column ``file``, relative to a folder; leave out those that cannot be read."""
+    if isinstance(size, bool) or not isinstance(size, int) or not SMALLEST <= size <= LARGEST:
+        raise InputError(f"size must be a whole number from {SMALLEST} to {LARGEST}; got {size!r}.")
+    table = Dataset.from_frame(frame, target=target, protected=protected, positive=positive, name=name)
+    files = [str(folder / file) for file in table.frame["file"]]
+    read = read_cached([(file,) for file in files], size=size, kind=kind, progress=progress)
+    kept = table.frame.iloc[read.kept].reset_index(drop=True)
+    unreadable = [f"{files[row]}: {why}" for row, why in read.reasons.items()]
+    if unreadable:
+        _warn(f"{len(unreadable)} of {len(files)} pictures could not be read and are left out", unreadable)
+    regions = has_mask = None
+    if masks is not None:
+        pairs = [(masks[row], files[row]) for row in read.kept]
+        regions, has_mask, bad = _read_masks(pairs, size, progress)
+        if bad:
+            _warn(f"{len(bad)} masks could not be used and their pictures are kept without", bad)
+        unreadable += bad
+    return ImageDataset(
+        name,
+        read.pixels,
+        kept,
+        table.target,
+        table.positive,
+        table.protected,
+        regions,
+        has_mask,
+        tuple(unreadable),
+        description,
+    )
+
+
+def _read_masks(
+    pairs: Sequence[tuple[Path | None, str]], size: int, progress: bool
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_], list[str]]:
+    """Masks in the order of their pictures, which have one, and which could not be used."""
+    regions = np.zeros((len(pairs), size, size), np.uint8)
+    has_mask = np.zeros(len(pairs), bool)
+    rows = np.array([row for row, (mask, _) in enumerate(pairs) if mask is not None], dtype=np.int64)
+    if not len(rows):
+        return regions, has_mask, []
+    jobs = [(str(pairs[row][0]), pairs[row][1]) for row in rows]
+    read = read_cached(jobs, size=size, kind="mask", progress=progress)
+    regions[rows[read.kept]] = read.pixels[..., 0]
+    has_mask[rows[read.kept]] = True
+    return regions, has_mask, [f"{jobs[row][0]}: {why}" for row, why in read.reasons.items()]
+
+
+def _warn(text: str, files: Sequence[str]) -> None:
+    which = "" if len(files) == 1 else "the first is "
+    warnings.warn(f"{text}: {which}{files[0]}; `unreadable` lists all.", FairALMWarning, stacklevel=4)

@@ -1,0 +1,101 @@
+"""CelebA: faces of celebrities with 40 attributes each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from fairalm.datasets._files import DataDir
+from fairalm.datasets.images._build import build
+from fairalm.datasets.images._dataset import SPLITS, ImageDataset
+from fairalm.datasets.images._folders import check_complete, find_folder, read_lines
+from fairalm.exceptions import InputError
+
+ATTRIBUTES, PARTS, FACES = "list_attr_celeba.txt", "list_eval_partition.txt", "img_align_celeba"
+DESCRIPTION = (
+    "The label is one of 40 attributes that paid annotators gave each face; 1 means that it applies. CelebA (Liu et al."
+    " 2015), for non-commercial research."
+)
+
+
+def load_celeba(
+    data_dir: DataDir = None,
+    *,
+    size: int = 64,
+    target: str = "Attractive",
+    protected: str | Sequence[str] = "Male",
+    limit: int | None = None,
+    progress: bool = False,
+) -> ImageDataset:
+    """Load CelebA's aligned faces, with all 40 attributes as columns of 0 and 1, and the official parts.
+
+    The faces of the official 178 × 218 files are cut to the square in the middle, which takes off hair and collar.
+
+    Parameters
+    ----------
+    data_dir : path, optional
+        Folder (or the one above its ``celeba`` folder) with list_attr_celeba.txt, list_eval_partition.txt and
+        img_align_celeba/; a copy with part of the faces is fine. Default: the folder named by the environment variable
+        FAIRALM_DATA.
+    size : int
+        Pixels on a side.
+    target : str
+        The attribute to predict.
+    protected : str or sequence of str
+        The attributes by which fairness is judged.
+    limit : int, optional
+        At most so many faces of each part, the first ones.
+    progress : bool
+        Show a progress bar while the faces are read for the first time.
+
+    Returns
+    -------
+    ImageDataset
+
+    Examples
+    --------
+    >>> data = load_celeba("path/to/data")  # doctest: +SKIP
+    >>> data.part("train").retarget(target="Smiling", protected=["Male", "Young"])  # doctest: +SKIP
+    """
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise InputError(f"limit must be a whole number from 1, or left out; got {limit!r}.")
+    folder = find_folder(data_dir, ("celeba", "CelebA"), (ATTRIBUTES,))
+    check_complete(folder, (PARTS, FACES))
+    frame = _read(folder)
+    if limit is not None:
+        frame = frame[frame.groupby("split").cumcount() < limit]
+    return build(
+        "celeba",
+        frame,
+        folder / FACES,
+        target=target,
+        protected=protected,
+        size=size,
+        description=DESCRIPTION,
+        progress=progress,
+    )
+
+
+def _read(folder: Path) -> pd.DataFrame:
+    """One row per face, with all attributes."""
+    path = folder / ATTRIBUTES
+    lines = read_lines(path)
+    names = lines[1].split() if len(lines) > 1 else []
+    rows = [line.split() for line in lines[2:]]
+    uneven = next((row[0] for row in rows if len(row) != len(names) + 1), None)
+    if not rows or uneven is not None:
+        what = "it has no faces" if uneven is None else f"{uneven} needs a value for each of {len(names)} attributes"
+        raise InputError(f"{path} is not the official file: {what}.")
+    values = np.array([row[1:] for row in rows])
+    if not np.isin(values, ("1", "-1")).all():
+        raise InputError(f"{path} is not the official file: an attribute is neither 1 nor -1.")
+    frame = pd.DataFrame((values == "1").astype(np.int64), columns=names)
+    frame.insert(0, "file", [row[0] for row in rows])
+    parts = dict(line.split()[:2] for line in read_lines(folder / PARTS) if len(line.split()) > 1)
+    split = frame["file"].map(parts).map(dict(zip("012", SPLITS, strict=True)))
+    if split.isna().any():
+        raise InputError(f"{folder / PARTS} does not say to which part {frame['file'][split.isna()].iloc[0]} belongs.")
+    return frame.assign(split=split)

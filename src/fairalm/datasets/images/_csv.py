@@ -1,0 +1,121 @@
+"""Pictures of your own: a table of paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairalm.datasets._table import no_such, read_table
+from fairalm.datasets.images._build import build
+from fairalm.datasets.images._dataset import SPLITS, ImageDataset
+from fairalm.exceptions import InputError
+
+SPELLINGS = {"val": "valid", "validation": "valid", "dev": "valid"}
+
+
+def read_images(
+    csv: str | os.PathLike[str],
+    *,
+    image_column: str,
+    target: str,
+    protected: str | Sequence[str],
+    positive: Any = None,
+    size: int = 64,
+    split_column: str | None = None,
+    progress: bool = False,
+) -> ImageDataset:
+    r"""Read pictures named in a .csv (or .parquet) file with a label and a protected column.
+
+    Each picture is cut to the square in its middle and resized, in three colours.
+
+    Parameters
+    ----------
+    csv : path
+        One row per picture, each picture once.
+    image_column : str
+        Column of the paths, relative to the folder of the file, or absolute.
+    target : str
+        Column of the label; exactly two values, none missing.
+    protected : str or sequence of str
+        One or several protected columns.
+    positive : object, optional
+        The label that counts as 1, by value or as text. Default: the larger of the two in sort order.
+    size : int
+        Pixels on a side.
+    split_column : str, optional
+        Column that says "train", "valid" (or "val", "dev", "validation") or "test".
+    progress : bool
+        Show a progress bar while the pictures are read for the first time.
+
+    Returns
+    -------
+    ImageDataset
+        The columns of paths and parts are called ``file`` and ``split`` in its frame.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be used, or no picture can be read. One that cannot be read is left out, with a warning.
+
+    Examples
+    --------
+    >>> data = read_images("faces.csv", image_column="image", target="over30", protected="gender")  # doctest: +SKIP
+    """
+    path = Path(csv)
+    table = read_table(path)
+    names = {image_column: "file"} if split_column is None else {image_column: "file", split_column: "split"}
+    for column in (*names, target):
+        if column not in table.columns:
+            raise no_such("column", column, table.columns)
+    roles = (*names, target, *((protected,) if isinstance(protected, str) else protected))
+    twice = next((column for column in roles if roles.count(column) > 1), None)
+    if twice is not None:
+        raise InputError(f"Column {twice!r} is named twice among image_column, split_column, target and protected.")
+    taken = [new for old, new in names.items() if new != old and new in table.columns]
+    if taken:
+        raise InputError(f"{path} has a column {taken[0]!r} besides the one named for it: rename or drop it.")
+    frame = table.rename(columns=names)
+    frame["file"] = _files(frame["file"], path)
+    if split_column is not None:
+        frame["split"] = _parts(table[split_column], path)
+    return build(
+        path.stem,
+        frame,
+        path.parent,
+        target=target,
+        protected=protected,
+        positive=positive,
+        size=size,
+        progress=progress,
+    )
+
+
+def _files(files: pd.Series[Any], path: Path) -> pd.Series[Any]:
+    """Paths as text, each once, none empty, none leading out by its dots."""
+    if files.isna().any():
+        raise InputError(f"Row {int(files.isna().argmax()) + 1} of {path} names no picture: fill or drop it.")
+    files = files.astype(str)
+    folder = path.parent.absolute()
+    where = files.map(lambda file: os.path.normpath(folder / file))
+    if where.duplicated().any():
+        file = files[where.duplicated()].iloc[0]
+        raise InputError(f"{path} names {file} more than once: keep one row per picture, or it may train and test.")
+    inside = os.path.normpath(folder)
+    for file, full in zip(files, where, strict=True):
+        if not Path(file).is_absolute() and not Path(full).is_relative_to(inside):
+            raise InputError(f"{path} names {file}, which leads out of its folder: write such a path from the root.")
+    return files
+
+
+def _parts(parts: pd.Series[Any], path: Path) -> pd.Series[Any]:
+    named = parts.replace(SPELLINGS)
+    strange = named[~named.isin(SPLITS)]
+    if len(strange):
+        raise InputError(
+            f"{path} has a part {str(strange.iloc[0])!r} in {parts.name!r}: only {', '.join(SPLITS)} are known."
+        )
+    return named

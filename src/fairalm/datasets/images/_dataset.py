@@ -1,0 +1,164 @@
+"""Pictures together with their labels, groups and regions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from fairalm._validation import IntArray
+from fairalm.datasets._dataset import Dataset
+from fairalm.exceptions import InputError
+
+Bytes = npt.NDArray[np.uint8]
+SPLITS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class ImageDataset:
+    """Pictures of one size, one row of a table for each, and which column is the label and which protected.
+
+    Attributes
+    ----------
+    name : str
+        Short name.
+    pixels : uint8 array of shape (n, height, width, channels)
+        One channel (grey) or three (red, green, blue). Of pictures read from files, a read-only view of the cache
+        file on disk: only what is looked at is read.
+    frame : pandas.DataFrame
+        One row per picture: ``file``, the target, the protected columns, whatever else is known; ``split`` ("train",
+        "valid" or "test") if the set comes in parts.
+    target : str
+        Column of the label.
+    positive : object
+        The label that counts as 1 in `y`.
+    protected : tuple of str
+        Columns by which fairness is judged.
+    masks : uint8 array of shape (n, height, width), optional
+        1 in the region that ought to decide: the lungs, the causal region of a synthetic scene.
+    has_mask : bool array of shape (n,), optional
+        Which pictures have a mask; it is all 0 for the others.
+    unreadable : tuple of str
+        Files that were left out, each with the reason.
+    description : str
+        What the label means, where the pictures come from.
+    spurious_masks : uint8 array of shape (n, height, width), optional
+        Where the protected attribute shows, if that is known.
+
+    Examples
+    --------
+    >>> from fairalm.datasets.images import coloured_digits
+    >>> data = coloured_digits()
+    >>> data.pixels.shape, data.y[:5].tolist(), data.groups.name
+    ((1797, 28, 28, 3), [0, 0, 0, 0, 0], 'colour')
+    """
+
+    name: str
+    pixels: Bytes = field(repr=False)
+    frame: pd.DataFrame = field(repr=False)
+    target: str
+    positive: Any
+    protected: tuple[str, ...]
+    masks: Bytes | None = field(default=None, repr=False)
+    has_mask: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
+    unreadable: tuple[str, ...] = field(default=(), repr=False)
+    description: str = field(default="", repr=False)
+    spurious_masks: Bytes | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def y(self) -> IntArray:
+        """The label as 0 and 1 (1 = `positive`)."""
+        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
+
+    @property
+    def groups(self) -> pd.Series[Any] | pd.DataFrame:
+        """The protected column; a data frame if there are several."""
+        if len(self.protected) == 1:
+            return self.frame[self.protected[0]]
+        return self.frame[list(self.protected)]
+
+    def rows(self, index: npt.ArrayLike) -> ImageDataset:
+        """Return some of the pictures.
+
+        Neighbours in their order stay a view, on disk if they are there; any other choice is copied into memory.
+
+        Parameters
+        ----------
+        index : array of int or bool
+            Row numbers, or one truth value per row.
+
+        Examples
+        --------
+        >>> from fairalm.datasets.images import coloured_digits
+        >>> len(coloured_digits().rows([0, 5, 7]))
+        3
+        """
+        chosen = np.asarray(index)
+        if chosen.dtype == bool:
+            if chosen.shape != (len(self),):
+                raise InputError(f"{self.name} has {len(self)} pictures; got {chosen.shape} truth values for them.")
+            chosen = np.flatnonzero(chosen)
+        if chosen.ndim != 1 or not len(chosen) or chosen.dtype.kind not in "iu":
+            raise InputError(f"rows() needs a list of row numbers or of truth values, not empty; got {index!r}.")
+        if chosen.min() < 0 or chosen.max() >= len(self):
+            raise InputError(f"{self.name} has rows 0 to {len(self) - 1}; got {chosen.min()} to {chosen.max()}.")
+        where: Any = chosen
+        if (np.diff(chosen) == 1).all():
+            where = slice(int(chosen[0]), int(chosen[-1]) + 1)
+        return replace(
+            self,
+            pixels=self.pixels[where],
+            frame=self.frame.iloc[where].reset_index(drop=True),
+            masks=None if self.masks is None else self.masks[where],
+            has_mask=None if self.has_mask is None else self.has_mask[where],
+            spurious_masks=None if self.spurious_masks is None else self.spurious_masks[where],
+        )
+
+    def part(self, split: str) -> ImageDataset:
+        """Return the pictures of an official part: "train", "valid" or "test"."""
+        if "split" not in self.frame:
+            raise InputError(f"{self.name} does not come in parts: split it yourself, with fairalm.datasets.split.")
+        chosen = (self.frame["split"] == split).to_numpy(dtype=bool)
+        if not chosen.any():
+            there = ", ".join(repr(name) for name in self.frame["split"].unique())
+            raise InputError(f"{self.name} has no part {split!r}; there are: {there}.")
+        return self.rows(chosen)
+
+    def retarget(
+        self,
+        *,
+        target: str | None = None,
+        protected: str | Sequence[str] | None = None,
+        positive: Any = None,
+    ) -> ImageDataset:
+        """Return the same pictures with another label or other protected columns.
+
+        Parameters
+        ----------
+        target : str, optional
+            Column of the new label; the present one if left out.
+        protected : str or sequence of str, optional
+            The new protected columns; the present ones if left out.
+        positive : object, optional
+            The label that counts as 1; by default the larger of the two, or the present one if the label stays.
+
+        Examples
+        --------
+        >>> from fairalm.datasets.images import coloured_digits
+        >>> turned = coloured_digits().retarget(target="colour", protected="high")
+        >>> turned.positive, turned.groups.unique().tolist()
+        ('red', [0, 1])
+        """
+        target = self.target if target is None else target
+        if positive is None and target == self.target:
+            positive = self.positive
+        protected = self.protected if protected is None else protected
+        table = Dataset.from_frame(self.frame, target=target, protected=protected, positive=positive)
+        return replace(self, target=target, positive=table.positive, protected=table.protected)

@@ -1,0 +1,215 @@
+"""Heat maps: which places of a picture speak for a label, in the eyes of a net."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sized
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.nn.features import counter
+from fairalm.nn.modes import evaluating
+from fairalm.nn.surrogates import target_margin
+
+Maps = npt.NDArray[np.float32]
+Rule: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]  # pictures to small maps and logits
+COARSE = 4  # places on a side
+SAME = 1e-3  # of the largest logit: what rounding may move it by
+
+
+def maps(
+    model: nn.Module,
+    x: Tensor | npt.NDArray[np.floating[Any]] | Iterable[Any],
+    *,
+    target: Literal[0, 1] | None = 1,
+    layer: str | None = None,
+    batch_size: int = 64,
+    progress: bool = False,
+) -> Maps:
+    """One map per picture: how much each place adds to the logit of a label.
+
+    A net whose logit is a linear layer on top of a mean over places (``head`` on the mean of ``features(x)``) gets its
+    class activation map (CAM, Zhou et al. 2016), which is exact: with w and b the weights and bias of that layer, ::
+
+        map[place] = sum over channels c of w[c] * features[c, place],    mean over places = logit - b
+
+    Other nets get Grad-CAM (Selvaraju et al. 2017) from captum: the same sum, with the mean gradient of the logit in
+    place of w. Both are scaled up to the picture's size, linearly between the net's own places, and keep their sign: a
+    negative place speaks against the label. The logit is the net's only output or, of two, the second less the first.
+
+    Parameters
+    ----------
+    model : nn.Module
+        The net. It runs in eval mode where it is, and is left as it was.
+    x : float tensor or array of shape (n, channels, height, width), or iterable of such batches
+        Pictures as the net takes them. Of a batch that is a tuple the first part is taken.
+    target : {1, 0, None}
+        The label: 1 is the (+) of the paper; None is the one that the net predicts, picture by picture.
+    layer : str, optional
+        Grad-CAM at the output of this layer. If left out: CAM where it is exact, else Grad-CAM at the last
+        convolution whose output has more than one place.
+    batch_size : int
+        Pictures at a time, if `x` is one tensor.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    float32 array of shape (n, height, width)
+
+    Examples
+    --------
+    The evidence is in the lower right corner:
+
+    >>> net = nn.Sequential(nn.Conv2d(1, 1, 1, bias=False), nn.Flatten(), nn.Linear(4, 1))
+    >>> net = net.requires_grad_(False)
+    >>> _ = nn.init.ones_(net[0].weight), nn.init.ones_(net[2].weight)
+    >>> maps(net, torch.tensor([[[[0.0, 0.0], [0.0, 1.0]]]])).tolist()
+    [[[0.0, 0.0], [0.0, 1.0]]]
+    """
+    if not isinstance(model, nn.Module):
+        raise InputError(f"`model` must be a torch.nn.Module; got {type(model).__name__}.")
+    if target not in (0, 1, None):
+        raise InputError(f"`target` must be 1, 0 or None (what the net predicts); got {target!r}.")
+    if isinstance(x, np.ndarray):
+        x = torch.as_tensor(x)
+    if isinstance(x, Tensor):
+        if batch_size < 1:
+            raise InputError(f"`batch_size` must be 1 or more; got {batch_size!r}.")
+        _check(x)
+        x = torch.split(x, batch_size)
+    if not isinstance(x, Iterable):
+        raise InputError(f"`x` must be a tensor or batches of them; got {type(x).__name__}.")
+    where = next((p.device for p in model.parameters()), torch.device("cpu"))
+    found: list[Maps] = []
+    rule: Rule | None = None
+    with evaluating(model), counter("heat maps", len(x) if isinstance(x, Sized) else None, progress) as tick:
+        for i, batch in enumerate(x):
+            pictures = _check(batch[0] if isinstance(batch, (tuple, list)) else batch).to(where)
+            if rule is None:
+                rule = _choose(model, layer, pictures[:1])
+            small, logit = rule(pictures)
+            if i == 0:
+                _check_places(small, pictures)
+            positive = logit >= 0 if target is None else torch.full_like(logit, target, dtype=torch.bool)
+            signed = torch.where(positive.view(-1, 1, 1, 1), small, -small)
+            large = nn.functional.interpolate(signed, pictures.shape[2:], mode="bilinear", align_corners=False)
+            if not bool(large.isfinite().all()):
+                raise InputError("The maps have NaN or infinite values: look at the net's inputs and weights.")
+            found.append(large[:, 0].float().cpu().numpy())
+            tick(i + 1, "heat maps")
+    if not found:
+        raise InputError("There is no picture: pass at least one.")
+    return np.concatenate(found)
+
+
+def _check(x: Any) -> Tensor:
+    if not isinstance(x, Tensor) or x.ndim != 4 or not len(x):
+        came = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+        raise InputError(f"Pictures must be a tensor of shape (n, channels, height, width), n > 0; got {came}.")
+    if not x.is_floating_point():
+        raise InputError(f"Pictures must be floats, prepared as the net was trained on them; got {x.dtype}.")
+    return x.detach()
+
+
+def _check_places(small: Tensor, pictures: Tensor) -> None:
+    if small.ndim != 4 or small[0].numel() < 2:
+        raise InputError("The map would have one place: pass larger pictures, or name an earlier layer.")
+    height, width = small.shape[2:]
+    if min(height, width) < COARSE and (height, width) != pictures.shape[2:]:
+        warnings.warn(
+            f"The maps have {height} × {width} places, too few to tell where a net looks: pass larger pictures, or name"
+            " an earlier layer.",
+            FairALMWarning,
+            stacklevel=3,
+        )
+
+
+def _choose(model: nn.Module, layer: str | None, x: Tensor) -> Rule:
+    """CAM if no layer is named and the head sees the mean of the maps, as one picture tells; else Grad-CAM."""
+    if layer is None:
+        head, features = getattr(model, "head", None), getattr(model, "features", None)
+        if isinstance(head, nn.Linear) and callable(features) and _pools(model, features, head, x):
+            return _cam(features, head)
+        layer = _last_convolution(model, x)
+    named = dict(model.named_modules())
+    if layer not in named:
+        raise InputError(f"The net has no layer {layer!r}: choose among {', '.join(filter(None, named))}.")
+    return _grad_cam(model, named[layer])
+
+
+@torch.no_grad()
+def _pools(model: nn.Module, features: Callable[[Tensor], Tensor], head: nn.Linear, x: Tensor) -> bool:
+    """Whether the logit is the head's of the mean over places."""
+    logit, found = _logit(model(x)), features(x)
+    if found.ndim != 4 or found.shape[1] != head.in_features or head.out_features > 2:
+        return False
+    pooled = _logit(head(found.mean((2, 3))))
+    return bool((pooled - logit).abs().max() <= SAME * (1 + logit.abs().max()))
+
+
+def _cam(features: Callable[[Tensor], Tensor], head: nn.Linear) -> Rule:
+    weight = head.weight[0] if head.out_features == 1 else head.weight[1] - head.weight[0]
+
+    @torch.no_grad()
+    def rule(x: Tensor) -> tuple[Tensor, Tensor]:
+        found = features(x)
+        return torch.einsum("c,nchw->nhw", weight, found)[:, None], _logit(head(found.mean((2, 3))))
+
+    return rule
+
+
+def _grad_cam(model: nn.Module, layer: nn.Module) -> Rule:
+    try:
+        from captum.attr import LayerGradCam  # type: ignore[import-untyped]
+    except ImportError as error:
+        raise ImportError('Grad-CAM needs captum: pip install "fairalm[vision]".') from error
+    logits: list[Tensor] = []
+
+    def forward(x: Tensor) -> Tensor:
+        logits[:] = [_logit(model(x))]
+        return logits[0]
+
+    grad_cam = LayerGradCam(forward, layer)
+
+    @torch.enable_grad()
+    def rule(x: Tensor) -> tuple[Tensor, Tensor]:
+        small: Tensor = grad_cam.attribute(x)  # signed: captum's default, unlike the paper of Grad-CAM
+        return small.detach(), logits.pop().detach()
+
+    return rule
+
+
+def _logit(outputs: Tensor) -> Tensor:
+    if outputs.ndim not in (1, 2) or (outputs.ndim == 2 and outputs.shape[1] > 2):
+        raise InputError(f"The net must give one logit or two per picture; got shape {tuple(outputs.shape)}.")
+    return target_margin(outputs, 1)
+
+
+def _last_convolution(model: nn.Module, x: Tensor) -> str:
+    """Name of the last convolution to run whose output has more than one place."""
+    ran: list[str] = []
+
+    def note(name: str, output: Tensor) -> None:
+        if output[0, 0].numel() > 1:
+            ran.append(name)
+
+    handles = [
+        module.register_forward_hook(lambda _, __, output, name=name: note(name, output))
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Conv2d)
+    ]
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    if not ran:
+        raise InputError("The net has no convolution over places, so no map can be made of it: use one that has.")
+    return ran[-1]

@@ -1,0 +1,95 @@
+"""A pretrained net made fair by its last layer alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from fairalm.constraints import Constraint, EqualOpportunity
+from fairalm.datasets.images import ImageDataset
+from fairalm.io import AnyPath
+from fairalm.methods import DEFAULT_METHOD, Method
+from fairalm.nn import refit_last_layer
+from fairalm.vision._setup import check_data, describe, scale_of
+from fairalm.vision.loader import PictureBatches
+from fairalm.vision.model import BATCH_SIZE, PictureModel
+from fairalm.vision.nets import make_net
+from fairalm.vision.weights import IMAGENET
+
+
+def fit_last_layer(
+    train: ImageDataset,
+    heldout: ImageDataset | None = None,
+    *,
+    net: str = "efficientnet-lite0",
+    weights: AnyPath = IMAGENET,
+    constraint: Constraint | None = None,
+    method: Method | None = None,
+    n_folds: int = 0,
+    l2: float = 0.1,
+    max_iter: int = 50,
+    cache: AnyPath | None = None,
+    device: str | None = None,
+    progress: bool = False,
+) -> PictureModel:
+    """Make a pretrained net fair by its last layer: the net runs once over the pictures, then each fit takes seconds.
+
+    Parameters
+    ----------
+    train : ImageDataset
+        What the last layer is fitted on.
+    heldout : ImageDataset, optional
+        Where errors and gaps are measured in training, in place of `train`. A layer with a thousand inputs has a
+        training gap that says little about new people.
+    net, weights
+        The net, which stays as it is but for its last layer, and its weights.
+    constraint, method, n_folds, l2, max_iter, cache, device, progress
+        As of :func:`fairalm.nn.refit_last_layer`.
+
+    Returns
+    -------
+    PictureModel
+        Its history has one row per round, and its settings the certificate, ``optimality_gap`` and ``saddle_gap``.
+
+    Examples
+    --------
+    >>> from fairalm import EqualOpportunity
+    >>> from fairalm.datasets.images import coloured_digits
+    >>> train, heldout = coloured_digits(300), coloured_digits(300, random_state=1)
+    >>> model = fit_last_layer(train, heldout, constraint=EqualOpportunity(tol=0.1))
+    >>> bool(abs(model.history["gap"][0]) > 0.1), model.predict(heldout).shape
+    (True, (300,))
+    """
+    constraint = EqualOpportunity() if constraint is None else constraint
+    method = DEFAULT_METHOD["last-layer"]() if method is None else method
+    sets = {"train": train, "heldout": heldout}
+    groups = check_data(sets, constraint)
+    scale = scale_of(train, net, weights)
+    settings = describe(sets, groups, scale, net, weights, constraint) | {
+        "method": repr(method),
+        "n_folds": n_folds,
+        "l2": l2,
+        "max_iter": max_iter,
+    }
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # of the head, which is replaced
+        model = make_net(net, in_channels=len(scale.mean), size=train.pixels.shape[1], weights=weights)
+    loaders = [data and PictureBatches(data, groups, scale, BATCH_SIZE) for data in (train, heldout)]
+    fair = refit_last_layer(
+        model,
+        *loaders,  # type: ignore[arg-type]  # the first is never None
+        constraint=replace(constraint, target=None),
+        method=method,
+        n_groups=len(groups),
+        n_folds=n_folds,
+        l2=l2,
+        max_iter=max_iter,
+        cache=cache,
+        progress=progress,
+        device=device,
+    )
+    certificate = {"optimality_gap": fair.optimality_gap, "saddle_gap": fair.saddle_gap}
+    head, played = int(fair.game.weights("single").argmax()), fair.game.played
+    chosen = played.index(head) if head in played else -1
+    return PictureModel(fair.model, settings | certificate, fair.history, chosen)
