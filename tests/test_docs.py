@@ -23,6 +23,7 @@ WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
 def test_page_runs(page, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRALM_CACHE", str(tmp_path / "cache"))
     namespace = {"__name__": "docs"}
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
@@ -35,6 +36,7 @@ def test_page_runs(page, monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
 def test_example_runs(example, monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRALM_CACHE", str(tmp_path / "cache"))
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()
 

@@ -59,7 +59,7 @@ def test_imports_go_one_way(path):
             assert parts[1] not in BACKENDS - {here}, f"backend {here} imports backend {parts[1]}"
 
 
-@pytest.mark.parametrize("heavy", ["torch", "matplotlib", "fairlearn", "polars", "typer"])
+@pytest.mark.parametrize("heavy", ["torch", "matplotlib", "fairlearn", "polars", "typer", "PIL"])
 def test_import_is_light(heavy):
     code = f"import sys, fairalm; sys.exit({heavy!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -10,7 +10,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 
 from fairalm import InputError, select_nvp
-from fairalm.experiments.tabular import PAPER, ROWS, TABLES, Cell, Row, Store, all_cells, run_cell, run_cells, summarise
+from fairalm.experiments.cells import Store, run_cells
+from fairalm.experiments.tabular import PAPER, ROWS, TABLES, Cell, Row, all_cells, run_cell, summarise
 from fairalm.experiments.tabular.cell import _People, figures
 from fairalm.experiments.tabular.pages import is_changed_by_constants, latex, markdown
 from fairalm.experiments.tabular.summary import head, text_rows
@@ -25,7 +26,7 @@ def small_cells(seeds=1):
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    done, failed = run_cells(small_cells(2), Store(tmp_path_factory.mktemp("table")), jobs=1)
+    done, failed = run_cells(small_cells(2), Store(tmp_path_factory.mktemp("table")), run_cell, jobs=1)
     assert not failed
     return done
 
@@ -78,10 +79,10 @@ def test_nothing_is_run_twice(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_cells(cells, store, jobs=1, on_cell=stop_after_two)
+        run_cells(cells, store, run_cell, jobs=1, on_cell=stop_after_two)
     assert [store.read(cell) is not None for cell in cells] == [cell in done for cell in cells]
     then = []
-    results, failed = run_cells(cells, store, jobs=1, on_cell=then.append)
+    results, failed = run_cells(cells, store, run_cell, jobs=1, on_cell=then.append)
     assert sorted(cell.name for cell in done + then) == sorted(cell.name for cell in cells)
     assert [result["config"] for result in results] == [cell.config for cell in cells]
     assert not failed
@@ -110,7 +111,7 @@ class Breaks(DummyClassifier):
 def test_a_method_that_breaks_down_does_not_take_the_others_with_it(tmp_path, monkeypatch):
     monkeypatch.setitem(ROWS, "plain", Row("broken", lambda setting, seed: Breaks(), ({},), is_fair=False))
     cells = all_cells(["german"], ["plain", "constant"], seeds=1)
-    results, failed = run_cells(cells, Store(tmp_path), jobs=1)
+    results, failed = run_cells(cells, Store(tmp_path), run_cell, jobs=1)
     assert [cell.row for cell in failed] == ["plain", "plain"]
     assert "on purpose" in failed[cells[0]]
     assert [result["config"]["row"] for result in results] == ["constant", "constant"]

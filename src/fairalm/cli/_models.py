@@ -59,7 +59,7 @@ def check_choice(what: str, name: str, known: Iterable[str]) -> None:
 def make_estimator(name: str, seed: int) -> Any:
     """Return an estimator of the registry that is fitted whole."""
     if name in NETS:
-        raise InputError(f"The estimator {name!r} is trained by steps, which only fairalm train can do.")
+        raise InputError(f"The estimator {name!r} is a net, which only fairalm train can train.")
     return choose("estimator", name, ESTIMATORS)[1](seed)
 
 

@@ -11,12 +11,13 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli._experiment import Jobs, run_all
 from fairalm.cli._models import check_choice
-from fairalm.cli._output import print_json, print_table, progress, say, say_error, say_path, working
+from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._tables import write_table
 from fairalm.datasets import load, load_law
 from fairalm.exceptions import InputError
-from fairalm.experiments.tabular import ROWS, TABLES, Store, all_cells, run_cells, summarise
+from fairalm.experiments.tabular import ROWS, TABLES, all_cells, run_cell, summarise
 from fairalm.experiments.tabular.pages import CHOSEN, LEGEND, TITLES, is_changed_by_constants, latex, markdown
 from fairalm.experiments.tabular.summary import block, head, text_rows
 from fairalm.io import write_atomic
@@ -27,7 +28,7 @@ MAIN = "without-constants"
 def tabular(
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many splits, one per seed.")] = 10,
     first: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 0,
-    jobs: Annotated[int, typer.Option(metavar="J", min=-1, help="Processes.", show_default="one per core")] = -1,
+    jobs: Jobs = -1,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path("fairalm-tabular"),
     tables: Annotated[
         str, typer.Option(metavar="A,B", help=f"Data sets, by comma: {', '.join(TABLES)}.", show_default="all")
@@ -57,34 +58,21 @@ def tabular(
       fairalm reproduce tabular --seeds 3 --tables compas,german -o quick
     """
     start = time.perf_counter()
-    if jobs == 0:
-        raise InputError("--jobs must be 1 or more, or -1 for one per core; got 0.")
     names, methods = _names(tables, "data set", TABLES), _names(rows, "method", ROWS)
     with working("looking for the data"):
         if "law" in names and download:
             load_law(data_dir, download=True)
         for name in names:
             load(name, data_dir=data_dir)
-    out.mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be
-    store, cells = Store(out), all_cells(names, methods, seeds=seeds, first=first)
-    to_do = [cell for cell in cells if store.read(cell) is None]
-    if len(to_do) < len(cells) and not as_json:
-        say(f"{len(cells) - len(to_do)} of {len(cells)} cells are in {out} already.")
-    with progress(len(to_do)) as step:
-        results, failed = run_cells(
-            cells, store, jobs=jobs, dask=dask, data_dir=data_dir, on_cell=lambda cell: step(f"{cell.name} done")
-        )
-    for cell, why in failed.items():
-        say_error(f"Warning: {cell.name} failed and will be tried again by the same command: {why}")
-    if not results:
-        raise InputError("No cell came to an end: see the warnings above.")
+    cells = all_cells(names, methods, seeds=seeds, first=first)
+    results, n_failed = run_all(cells, out, run_cell, jobs=jobs, dask=dask, data_dir=data_dir, is_quiet=as_json)
     table = summarise(results)
     write_atomic(out / "table.md", markdown(table).encode())
     write_atomic(out / "table.tex", latex(table).encode())
     write_table(out / "table.csv", table)
     no_picture = _draw(table, names, out)
     if as_json:
-        print_json({"out": out, "table": table.to_dict("records"), "failed": len(failed)})
+        print_json({"out": out, "table": table.to_dict("records"), "failed": n_failed})
         return
     _show(table, names)
     if no_picture:

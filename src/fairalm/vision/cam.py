@@ -166,7 +166,7 @@ def _cam(features: Callable[[Tensor], Tensor], head: nn.Linear) -> Rule:
 
 def _grad_cam(model: nn.Module, layer: nn.Module) -> Rule:
     try:
-        from captum.attr import LayerGradCam  # type: ignore[import-untyped]
+        from captum.attr import LayerGradCam
     except ImportError as error:
         raise ImportError('Grad-CAM needs captum: pip install "fairalm[vision]".') from error
     logits: list[Tensor] = []

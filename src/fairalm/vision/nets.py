@@ -138,7 +138,7 @@ class Lite0Grid(nn.Module):
 def _lite0_body(in_channels: int, size: int) -> Any:
     """The package's net without its own last layer; its padding goes by the size."""
     try:
-        from efficientnet_lite_pytorch import EfficientNet  # type: ignore[import-untyped]
+        from efficientnet_lite_pytorch import EfficientNet
     except ImportError as error:
         raise ImportError('efficientnet-lite0 needs its package: pip install "fairalm[vision]".') from error
     body = EfficientNet.from_name("efficientnet-lite0", in_channels=in_channels, image_size=size)

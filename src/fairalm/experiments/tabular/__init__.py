@@ -1,9 +1,8 @@
 """The paper's table of standard data sets, made again with every method it names."""
 
-from fairalm.experiments.tabular.cell import Cell, run_cell
+from fairalm.experiments.tabular.cell import TABLES, Cell, all_cells, run_cell
 from fairalm.experiments.tabular.paper import PAPER
 from fairalm.experiments.tabular.rows import ROWS, Row
-from fairalm.experiments.tabular.runs import TABLES, Store, all_cells, run_cells
 from fairalm.experiments.tabular.summary import summarise
 
 __all__ = [
@@ -12,9 +11,7 @@ __all__ = [
     "TABLES",
     "Cell",
     "Row",
-    "Store",
     "all_cells",
     "run_cell",
-    "run_cells",
     "summarise",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from fairalm.experiments.tabular.rows import ROWS, Row, Setting
 from fairalm.measures.chance import chance_gap
 from fairalm.selection import nvp
 
+TABLES = {"adult": "Adult", "compas": "COMPAS", "german": "German", "law": "Law"}
 PARTS = (0.6, 0.2, 0.2)  # of the people: to fit, to choose on, to test on
 #: How a setting is chosen: NVP as published, and NVP that leaves constant classifiers out.
 CHOICES = {"nvp": nvp(), "without-constants": nvp(leave_out_constants=True)}
@@ -58,6 +60,18 @@ class Cell:
             "parts": list(PARTS),
             "settings": [dict(setting) for setting in ROWS[self.row].settings],
         }
+
+
+def all_cells(
+    tables: Sequence[str] = tuple(TABLES), rows: Sequence[str] = tuple(ROWS), *, seeds: int = 10, first: int = 0
+) -> list[Cell]:
+    """Every method on every data set with every seed from `first`: first those that may use the protected attribute.
+
+    >>> [cell.name for cell in all_cells(["german"], ["plain"], seeds=1)]
+    ['german-plain-with-0', 'german-plain-without-0']
+    """
+    places = product((True, False), tables, rows, range(first, first + seeds))
+    return [Cell(table, row, seed, with_protected) for with_protected, table, row, seed in places]
 
 
 class _People:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairalm.experiments.figures import new_figure
 from fairalm.experiments.tabular.paper import PAPER
 from fairalm.experiments.tabular.rows import ROWS
 from fairalm.io import write_png
@@ -38,12 +39,8 @@ def draw(lines: pd.DataFrame, title: str, path: Path) -> None:
     path : Path
         The file.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('The picture needs matplotlib: pip install "fairalm[report]"') from error
     name = str(lines["table"].iloc[0])
-    figure = Figure(figsize=(8.5, 5), layout="constrained")
+    figure = new_figure(8.5, 5)
     axes = figure.add_subplot()
     by_row = {str(line["row"]): line for line in lines.to_dict("records")}
     ours = by_row.get("fairalm")

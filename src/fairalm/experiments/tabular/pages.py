@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fairalm.experiments.tabular.cell import TABLES
 from fairalm.experiments.tabular.paper import PAPER
 from fairalm.experiments.tabular.rows import ROWS
-from fairalm.experiments.tabular.runs import TABLES
 from fairalm.experiments.tabular.summary import block, head, plus_minus, text_rows
 
 FIRST_GROUPS = "women in Adult, Black people in COMPAS, workers who are not foreign in German, black students in Law"

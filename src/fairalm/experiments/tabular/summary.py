@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm.experiments.tabular.cell import CHOICES
+from fairalm.experiments.tabular.cell import CHOICES, TABLES
 from fairalm.experiments.tabular.paper import PAPER, Printed
 from fairalm.experiments.tabular.rows import ROWS
-from fairalm.experiments.tabular.runs import TABLES
 
 KEYS = ["with_protected", "choice", "table", "row"]
 SPREAD = {"error": "sd", "deo": "sd", "signed": "se", "fpr": "sd"}

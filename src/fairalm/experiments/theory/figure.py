@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from fairalm.experiments.figures import new_figure
 from fairalm.experiments.theory.bounds import exponentiated_gradient, first_case, second_case
 from fairalm.experiments.theory.rates import BEST, BEST_EG, EG, FASTER, FIRST, SECOND
 from fairalm.io import write_png
@@ -35,12 +36,8 @@ def draw(curves: pd.DataFrame, largest: float, path: Path, *, bound: float = 1.0
     bound : float
         B.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('The picture needs matplotlib: pip install "fairalm[report]"') from error
     T = curves["T"].drop_duplicates().to_numpy()
-    figure = Figure(figsize=(11, 5), layout="constrained")
+    figure = new_figure(11, 5)
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, column in ((left, "augmented"), (right, "original")):
         for rule, (color, line) in STYLES.items():

@@ -1,34 +1,35 @@
-"""All cells, on all cores, kept one by one so that nothing is made twice."""
+"""The cells of an experiment, on all cores, kept one by one so that nothing is made twice."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from joblib import Parallel, delayed, parallel_config
 
 from fairalm.exceptions import InputError
-from fairalm.experiments.tabular.cell import Cell, run_cell
-from fairalm.experiments.tabular.rows import ROWS
 from fairalm.io import AnyPath, write_json
 
-TABLES = {"adult": "Adult", "compas": "COMPAS", "german": "German", "law": "Law"}
+
+class Cell(Hashable, Protocol):
+    """One piece of an experiment, which is run as a whole or not at all."""
+
+    @property
+    def name(self) -> str:
+        """For the bar, and for the file it is kept in."""
+        ...
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """All that its figures depend on, but for the code."""
+        ...
 
 
-def all_cells(
-    tables: Sequence[str] = tuple(TABLES), rows: Sequence[str] = tuple(ROWS), *, seeds: int = 10, first: int = 0
-) -> list[Cell]:
-    """Every method on every data set with every seed from `first`: first those that may use the protected attribute.
-
-    >>> [cell.name for cell in all_cells(["german"], ["plain"], seeds=1)]
-    ['german-plain-with-0', 'german-plain-without-0']
-    """
-    places = product((True, False), tables, rows, range(first, first + seeds))
-    return [Cell(table, row, seed, with_protected) for with_protected, table, row, seed in places]
+C = TypeVar("C", bound=Cell)
+Result = dict[str, Any]  # has the cell's config under "config"
 
 
 class Store:
@@ -46,13 +47,13 @@ class Store:
     def _path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.name}.json"
 
-    def read(self, cell: Cell) -> dict[str, Any] | None:
+    def read(self, cell: Cell) -> Result | None:
         """What was kept of a cell; None if it is still to be run."""
         path = self._path(cell)
         if not path.is_file():
             return None
         try:
-            kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            kept: Result = json.loads(path.read_text(encoding="utf-8"))
             config = kept["config"]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
@@ -62,20 +63,21 @@ class Store:
             raise InputError(f"{path} was made with other settings: choose another folder for these.")
         return kept
 
-    def keep(self, cell: Cell, result: dict[str, Any]) -> None:
+    def keep(self, cell: Cell, result: Result) -> None:
         """Write a finished cell."""
         write_json(self._path(cell), result)
 
 
 def run_cells(
-    cells: Sequence[Cell],
+    cells: Sequence[C],
     store: Store,
+    run: Callable[[C, str | None], Result],
     *,
     jobs: int = -1,
     dask: str | None = None,
     data_dir: str | None = None,
-    on_cell: Callable[[Cell], None] | None = None,
-) -> tuple[list[dict[str, Any]], dict[Cell, str]]:
+    on_cell: Callable[[C], None] | None = None,
+) -> tuple[list[Result], dict[C, str]]:
     """Run what is not kept yet.
 
     Parameters
@@ -84,6 +86,8 @@ def run_cells(
         What is wanted.
     store : Store
         What is there already; a finished cell is written at once.
+    run : callable
+        Gives the result of a cell, from the cell and `data_dir`; a function of a module, since it is sent to processes.
     jobs : int
         Processes; -1 for one per core.
     dask : str, optional
@@ -100,9 +104,9 @@ def run_cells(
     """
     kept = {cell: store.read(cell) for cell in cells}
     to_do = [cell for cell in cells if kept[cell] is None]
-    failed: dict[Cell, str] = {}
+    failed: dict[C, str] = {}
     with _workers(jobs, dask):
-        work = Parallel(return_as="generator_unordered")(delayed(_attempt)(cell, data_dir) for cell in to_do)
+        work = Parallel(return_as="generator_unordered")(delayed(_attempt)(run, cell, data_dir) for cell in to_do)
         for cell, result, why in work:
             if result is None:
                 failed[cell] = why
@@ -114,10 +118,10 @@ def run_cells(
     return [result for result in kept.values() if result is not None], failed
 
 
-def _attempt(cell: Cell, data_dir: str | None) -> tuple[Cell, dict[str, Any] | None, str]:
-    """A method that breaks down on a split must not take the others with it."""
+def _attempt(run: Callable[[C, str | None], Result], cell: C, data_dir: str | None) -> tuple[C, Result | None, str]:
+    """A cell that breaks down must not take the others with it."""
     try:
-        return cell, run_cell(cell, data_dir), ""
+        return cell, run(cell, data_dir), ""
     except Exception as error:
         return cell, None, f"{type(error).__name__}: {error}"
 
