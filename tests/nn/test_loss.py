@@ -52,21 +52,21 @@ def sums_by_definition(name, h, y, group, n_groups):
     return torch.stack([torch.stack(row) for row in top]), torch.stack([torch.stack(row) for row in bottom])
 
 
-def means(top, bottom, before=None, n=None):
+def means(top, bottom, seen=None, n=None):
     """Per event, one differentiable mean per group (None if empty) and its size.
 
-    With the sums `before` of earlier batches, the value is that of all, and it moves as if the batch of `n` had each
-    cell in its share of all.
+    With the sums `seen` over several batches, the value is theirs, and it moves as if the batch of `n` had each cell in
+    its share of them.
     """
     events = []
     for e in range(len(top)):
         row = []
         for k in range(top.shape[1]):
             up, down = top[e, k], bottom[e, k]
-            if before is None:
+            if seen is None:
                 row.append((up / down, float(down.detach())) if down > 0 else (None, 0.0))
                 continue
-            all_up, all_down, total = before[0][e, k] + up.detach(), before[1][e, k] + down.detach(), before[2] + n
+            all_up, all_down, total = seen[0][e, k], seen[1][e, k], seen[2]
             if all_down == 0:
                 row.append((None, 0.0))
                 continue
@@ -155,17 +155,20 @@ def make(rule, constraint, n_groups, **settings):
     n=st.sampled_from([12, 40]),
 )
 def test_gradient_is_that_of_the_formula(rule, constraint, host, seed, n_groups, window, absent, n):
-    """Over three steps; (label, group) pairs in `absent` have nobody in the first two batches."""
+    """Over four steps; (label, group) pairs in `absent` have nobody in the first two batches.
+
+    A rule that keeps its weights between dual steps is asked for the gradient at the last one.
+    """
     criterion = make(rule, constraint, n_groups, window=window)
     rng = np.random.default_rng(seed)
     w = torch.tensor(rng.normal(size=4), dtype=torch.float32, requires_grad=True)
-    before = None
-    for t in range(3):
+    keeps, before, kept = METHODS[rule].every > 1 and window > 0, None, None
+    for t in range(4):
         x, y, group = batch(rng.integers(10**6), n_groups, n=n)
         for label, member in absent if t < 2 else ():
             there = (y == label) & (group == member)
             group = torch.where(there, (member + 1) % n_groups, group)
-        if METHODS[rule].has_dual:
+        if METHODS[rule].has_dual and not keeps:
             criterion.dual.copy_(torch.tensor(rng.uniform(0.05, 0.5, criterion.dual.shape)))
         w.grad = None
         with on(host):
@@ -174,15 +177,19 @@ def test_gradient_is_that_of_the_formula(rule, constraint, host, seed, n_groups,
         top, bottom = sums_by_definition(constraint, torch.sigmoid(logits), y, group, n_groups)
         if before is None:
             before = 0.0 * top.detach(), 0.0 * bottom.detach(), 0
-        events = means(top, bottom, before, n) if window else means(top, bottom)
+        seen = before[0] + top.detach(), before[1] + bottom.detach(), before[2] + n
         formula = nn.functional.binary_cross_entropy_with_logits(logits, y.float())
-        (gradient,) = torch.autograd.grad(formula + penalty(rule, events, n_groups, criterion.dual), w)
+        if not keeps or kept is not None:
+            events = means(top, bottom, kept if keeps else seen, n) if window else means(top, bottom)
+            formula = formula + penalty(rule, events, n_groups, criterion.dual)
+        (gradient,) = torch.autograd.grad(formula, w)
         torch.testing.assert_close(w.grad, gradient, rtol=2e-4, atol=2e-6)
         with on(host):
             criterion.step()
+        if t % METHODS[rule].every == 0:
+            kept = seen
         if window:
-            keep = 1 - 1 / window
-            before = keep * (before[0] + top.detach()), keep * (before[1] + bottom.detach()), keep * (before[2] + n)
+            before = tuple((1 - 1 / window) * part for part in seen)
 
 
 def test_the_dual_step_uses_the_window():

@@ -78,13 +78,13 @@ class LabelCells:
         moments.__dict__["divisors"] = divisors
         return moments
 
-    def spread(self, weights: Array, moments: Moments, n: Array | float) -> Array:
-        """One weight per code: times the slope of a person's loss, the gradient by that person's margin.
+    def spread(self, weights: Array, moments: Moments) -> Array:
+        """One weight per code: times the slope of a person's loss and 1/n of the batch, the gradient by the margin.
 
         It is the gradient of the weighted cell means at `moments`; each cell's count is taken as its share of all
-        people seen, times the `n` of the batch.
+        people seen, times the people of the batch.
         """
-        each = weights * (moments.total / n) / moments.divisors
+        each = weights * moments.total / moments.divisors
         spread = _times(self.spread_top, each)
         return spread if self.is_fixed else spread - _times(self.spread_bottom, each * moments.mu)
 

@@ -82,6 +82,7 @@ class ConstrainedLoss(nn.Module):
 
     dual: Tensor
     sums: Tensor
+    held: Tensor
 
     def __init__(
         self,
@@ -123,7 +124,9 @@ class ConstrainedLoss(nn.Module):
         self._needs_loss = takes_means or not method.strict_dual
         nobody = np.zeros((2, 2, 2 * n_groups), dtype=np.float32)
         start = method.start(self._cells.moments(nobody[0]), constraint.tol)
-        for name, value in (("dual", start.value), ("sums", nobody)):
+        # over a window, weights hardly change from one dual step to the next, and are taken anew at these only
+        self._holds = method.every > 1 and window > 0
+        for name, value in (("dual", start.value), ("sums", nobody), ("held", nobody[0, 0])):
             self.register_buffer(name, torch.tensor(value))
         self._memory = [f"memory_{i}" for i in range(len(start.memory))]
         for name, value in zip(self._memory, start.memory, strict=True):
@@ -144,8 +147,9 @@ class ConstrainedLoss(nn.Module):
         """The last batch; None before the first."""
         if self._live.batch is None:
             return None
-        loss, moments, state = self._live.batch
-        gap, dual = torch.as_tensor(moments.gap), torch.as_tensor(self.method.multiplier(state)).clone()
+        loss, fed, state = self._live.batch
+        gap = torch.as_tensor(self._tables(_on_host(self.dual)).cells.moments(fed).gap)
+        dual = torch.as_tensor(self.method.multiplier(state)).clone()
         return Last(loss, gap, dual, loss + (dual * gap).sum())
 
     def forward(self, logits: Tensor, y: Tensor, group: Tensor) -> Tensor:
@@ -167,16 +171,23 @@ class ConstrainedLoss(nn.Module):
         loss, slope = self.surrogate(rows.margin, rows.positive, loss=self._needs_loss)
         batch, signal = everyone(*self._sums(rows, loss), ranks)
         tables = self._tables(host)
-        moments = tables.cells.moments(self._feed(tables, batch, signal))
+        fed = self._feed(tables, batch, signal)
         n = len(rows.code) if ranks == 1 else batch[1].sum()
-        spread = tables.cells.spread(self.method.weights(moments, tables.state), moments, n)
-        pull = slope * spread[rows.code]  # the penalty's gradient by the margins
         mean = mean if ranks == 1 else mean * (len(rows.code) / n)
-        live.batch = mean.detach(), moments, tables.state
-        if self.training and signal is batch and self.dual_from == "forward" and not live.has_observed:
-            live.moments = moments if self.window or (live.n_fed == 1 and self.method.every == 1) else None
+        live.batch = mean.detach(), fed, tables.state
+        if self._holds:
+            spread = tables.held
+        else:
+            moments = tables.cells.moments(fed)
+            spread = self._spread(tables, moments)
+            if self.training and signal is batch and self.dual_from == "forward" and not live.has_observed:
+                live.moments = moments if self.window or (live.n_fed == 1 and self.method.every == 1) else None
+        pull = slope * (spread / n)[rows.code]  # the penalty's gradient by the margins
         scalar = mean + torch.dot(margin, torch.from_numpy(pull) if host else pull)
         return scalar if ranks == 1 else ranks * scalar  # DDP will average the gradients of the ranks
+
+    def _spread(self, tables: _Tables, moments: Moments) -> Array:
+        return tables.cells.spread(self.method.weights(moments, tables.state), moments)
 
     def _mean_loss(self, logits: Tensor, y: Tensor, n: int) -> Tensor:
         if self._is_plain_log_loss and logits.shape == y.shape:
@@ -227,7 +238,10 @@ class ConstrainedLoss(nn.Module):
         for kept, new in zip(memory, after.memory, strict=True):
             if new is not kept:
                 kept[...] = new
-        self._live.tables = tables._replace(state=Dual(value, tol, after.t, memory))
+        self._live.tables = tables = tables._replace(state=Dual(value, tol, after.t, memory))
+        if self._holds:
+            is_one = self.dual_from == "forward" and not self._needs_loss and not self._live.has_observed
+            tables.held[...] = self._spread(tables, moments if is_one else tables.cells.moments(tables.seen))
 
     def attach(self, optimizer: torch.optim.Optimizer) -> Any:
         """Make the dual step after every step of the optimiser; returns a handle whose ``remove()`` undoes it."""
@@ -252,11 +266,11 @@ class ConstrainedLoss(nn.Module):
         """The buffers as the rules see them; made anew when they were moved to another device."""
         live, dual = self._live, self._buffers["dual"]
         if live.tables is None or live.tables.dual is not dual or live.tables.host is not host:
-            found: list[Any] = [self._buffers[name] for name in ("dual", "sums", *self._memory)]
-            value, sums, *memory = (tensor.numpy() for tensor in found) if host else found
+            found: list[Any] = [self._buffers[name] for name in ("dual", "sums", "held", *self._memory)]
+            value, sums, held, *memory = (tensor.numpy() for tensor in found) if host else found
             state = Dual(value, self.constraint.tol, live.t, tuple(memory))
             cells = self._cells if host else self._cells.to(self.dual.device)
-            live.tables = _Tables(found[0], host, cells, sums, sums[0], sums[1], state)
+            live.tables = _Tables(found[0], host, cells, sums, sums[0], sums[1], held, state)
         return live.tables
 
     def _rows(self, logits: Tensor, y: Tensor, group: Tensor, host: bool) -> tuple[Tensor, Rows]:
@@ -312,6 +326,7 @@ class _Tables(NamedTuple):
     sums: Array  # both of the next
     seen: Array  # sums that the weights are taken at
     moved: Array  # sums that move the multipliers
+    held: Array  # weights per code until the next dual step, of rules that keep them
     state: Dual
 
 
@@ -325,7 +340,7 @@ class _Live:
     is_checked: bool = False
     tables: _Tables | None = None
     moments: Moments | None = None  # of what the next dual step sees, if they are known
-    batch: tuple[Tensor, Moments, Dual] | None = None
+    batch: tuple[Tensor, Array, Dual] | None = None  # mean loss, sums, multipliers
     even: Tensor | None = None
 
     def __reduce__(self) -> tuple[type[_Live], tuple[int, int, bool]]:
