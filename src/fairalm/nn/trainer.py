@@ -415,6 +415,7 @@ class Trainer:
         self.criterion.load_state_dict(saved["criterion"])
         if self.scheduler is not None:
             self.scheduler.load_state_dict(saved["scheduler"])
+            self.optimizer._opt_called = self._step > 0  # type: ignore[attr-defined]  # or torch finds its order wrong
         own = saved["ranks"][rank()]
         self._tally.counts.copy_(own["tally"]["counts"])
         self._tally.loss.copy_(own["tally"]["loss"])

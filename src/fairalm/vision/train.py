@@ -19,6 +19,7 @@ from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.io import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
 from fairalm.nn import ConstrainedLoss, Trainer
+from fairalm.nn.adversarial_trainer import AdversarialTrainer
 from fairalm.nn.checkpoint import CHECKPOINT
 from fairalm.nn.distributed import n_ranks
 from fairalm.nn.features import usable_device
@@ -26,7 +27,7 @@ from fairalm.nn.head import find_head
 from fairalm.nn.loss import DualFrom
 from fairalm.nn.trainer import Choose
 from fairalm.vision._setup import check_data, describe, is_done, scale_of
-from fairalm.vision.adversary import AdversarialTrainer, Adversary
+from fairalm.vision.adversary import Adversary
 from fairalm.vision.loader import PictureBatches
 from fairalm.vision.model import BATCH_SIZE, PictureModel, load_run, write_settings
 from fairalm.vision.nets import make_net
