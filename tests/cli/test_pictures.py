@@ -63,7 +63,16 @@ def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estima
     assert "Trained on 112 people, tested on 48 others" in out
     assert f" on {estimator}: 1 " in out
     assert "--with-protected" not in out
-    names = ["config.json", "history.csv", "history.json", "metrics.json", "model.pt", "settings.json"]
+    names = [
+        "config.json",
+        "history.csv",
+        "history.json",
+        "metrics.json",
+        "model.pt",
+        "plain",
+        "settings.json",
+        "test.csv",
+    ]
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == names
     assert not (tmp_path / "r.checkpoint").exists()
     metrics = load(tmp_path / "r" / "metrics.json")
@@ -78,6 +87,24 @@ def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estima
     rows = metrics["data"]["train"] + metrics["data"]["test"]
     errors = sum(metrics["splits"][part]["error"]["value"] * metrics["data"][part] for part in ("train", "test"))
     assert (predicted["prediction"] != frame["over30"]).mean() == pytest.approx(errors / rows)
+
+
+def test_a_run_is_all_that_cam_needs(run, faces, tmp_path, monkeypatch):
+    pytest.importorskip("captum")
+    code, out, err = run("train", faces, *WHAT, "--estimator", "resnet18", "--epochs", 1, "--tol", 1, "-o", "r")
+    assert code == 0, err
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    code, out, err = run("cam", "../r", "--layer", "layer2", "--masks", "left", "-o", "maps")
+    assert code == 0, err
+    assert out.startswith("48 pictures.")
+    assert "unconstrained" in out
+    trained = pd.read_csv(tmp_path / "r" / "test.csv")
+    assert len(trained) == 48
+    (tmp_path / "r" / "test.csv").unlink()
+    code, out, err = run("cam", "../r", "-o", "maps")
+    assert code == 2
+    assert "has no list of test pictures (test.csv): name a folder of pictures after it." in err
 
 
 def test_the_run_folder_is_read_in_python(run, faces, tmp_path):

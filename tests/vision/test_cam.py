@@ -51,6 +51,13 @@ def logit(net, x):
     return (out[:, 0] if out.shape[1] == 1 else out[:, 1] - out[:, 0]).numpy()
 
 
+def test_a_net_that_looks_twice_has_no_map():
+    pytest.importorskip("efficientnet_lite_pytorch")
+    net = make_net("efficientnet-lite0-grid", in_channels=3, size=64)
+    with pytest.raises(InputError, match="looks at each picture more than once"):
+        maps(net, torch.zeros(1, 3, 64, 64))
+
+
 def test_map_known_pixel_by_pixel():
     """Channels: what is above 1, and what is below -1; the second speaks against the label twice as loud."""
 

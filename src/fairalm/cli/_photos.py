@@ -14,6 +14,7 @@ from fairalm.datasets.images._cache import read_cached
 from fairalm.exceptions import InputError
 
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
+TEST, IMAGE = "test.csv", "image"  # in the folder of a run: the pictures that its nets were not trained on
 LEFT = "left"  # in place of a folder of masks
 
 

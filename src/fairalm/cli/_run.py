@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
@@ -14,6 +16,7 @@ from fairalm.cli._data import People, Source, kind_of, read_people
 from fairalm.cli._models import Fit, make_constraint, make_estimator, make_method, scores_of, timed
 from fairalm.cli._nets import Nets
 from fairalm.cli._output import console, working
+from fairalm.cli._photos import IMAGE
 from fairalm.cli._pictures import fit_on_pictures, read_pictures
 from fairalm.cli._settings import MAX_ITER, Settings
 from fairalm.constraints import Constraint
@@ -52,6 +55,12 @@ class Run:
                 train=name == "train",
             )
         return entries
+
+    def test_pictures(self) -> pd.DataFrame:
+        """Where the test pictures are, whichever folder one looks from."""
+        files = self.people.X["file"].iloc[self.test]
+        folder = Path(self.config["data"]).resolve().parent
+        return pd.DataFrame({IMAGE: [str(folder / file) for file in files]})
 
     def metrics(self, command: str) -> dict[str, Any]:
         """Everything metrics.json holds; the plain model's splits stand under ``plain``."""

@@ -17,7 +17,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _words
 from fairalm.cli._models import check_choice
 from fairalm.cli._output import console, print_json, print_table, say, say_path
-from fairalm.cli._photos import LEFT, find_photos, read_photos
+from fairalm.cli._photos import IMAGE, LEFT, TEST, find_photos, read_photos
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.io import metrics, write_json
 from fairalm.measures import Measure
@@ -44,11 +44,20 @@ def cam(
     context: typer.Context,
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a net that fairalm train wrote.")],
     images: Annotated[
-        Path, typer.Argument(metavar="IMAGES", help="Folder of pictures, or a .csv file that names them.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="[IMAGES]",
+            help="Folder of pictures, or a .csv file that names them; else the run's own test pictures.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")],
     plain: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="A second net, the unconstrained one, to compare with.")
+        Path | None,
+        typer.Option(
+            metavar="RUN", help="The unconstrained net, to compare with.", show_default="the one that RUN keeps"
+        ),
     ] = None,
     against: Annotated[
         Path | None,
@@ -84,7 +93,7 @@ def cam(
     """Show where nets look, and measure it.
 
     A heat map says how much each place of a picture adds to what a net says of it. Give pictures that the nets were not
-    trained on.
+    trained on; those that fairalm train set aside are taken if none are named.
 
     What comes out: sheet.png, pictures under the highest places of each net's map; cam.json, all figures; and a table
     with 95 % intervals over the pictures. They hold for these nets: train several to see what another run would change.
@@ -97,13 +106,15 @@ def cam(
               mask's share of the picture
 
     For example:
-      fairalm cam runs/fair photos -o maps
-      fairalm cam runs/fair test.csv --image-column image -o maps
-          --plain runs/plain --against runs/gender
+      fairalm cam runs/fair -o maps
+      fairalm cam runs/fair photos -o maps --against runs/gender
       fairalm cam runs/tb xrays --masks lungs -o maps
     """
     check_choice("choice of --label", label, LABELS)
     check_area(area)
+    if images is None:
+        images, image_column = _own_pictures(run), IMAGE
+    plain = run / "plain" if plain is None and (run / "plain").is_dir() else plain
     files = find_photos(images, image_column)
     models = _load({AGAINST: against, PLAIN: plain, FAIR: run})  # the order of the paper's pictures
     out.mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be
@@ -159,6 +170,12 @@ def cam(
         return
     _show(numbers, protected, result["data"])
     say_path(f"Written to {out}: {SHEET}, {RESULTS}")
+
+
+def _own_pictures(run: Path) -> Path:
+    if not (run / TEST).is_file():
+        raise InputError(f"{run} has no list of test pictures ({TEST}): name a folder of pictures after it.")
+    return run / TEST
 
 
 def _load(runs: Mapping[str, Path | None]) -> dict[str, PictureModel]:

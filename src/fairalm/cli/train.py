@@ -16,9 +16,11 @@ from fairalm.cli._models import ESTIMATORS, check_choice
 from fairalm.cli._nets import ADVERSARIAL, BATCH_SIZE, EPOCHS, NETS, Nets, processes
 from fairalm.cli._output import percent, print_json, print_table, say, say_error, say_path
 from fairalm.cli._people import protected_sentence, show_people
+from fairalm.cli._photos import TEST
 from fairalm.cli._run import Run, run
 from fairalm.cli._settings import MAX_ITER, SIGNALS, Settings, default_method, default_signal
 from fairalm.cli._shell import as_options
+from fairalm.cli._tables import write_table
 from fairalm.exceptions import InputError
 from fairalm.io import METRICS, check_new_folder, new_folder, save, write_atomic, write_json
 from fairalm.measures import MEASURES
@@ -128,7 +130,8 @@ def train(
     What comes out: a table of the fair model beside the plain one, with 95 % intervals, and a folder RUN with
     model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round) and
     metrics.json (all figures; what --json prints). Of a net for pictures model.pt and settings.json, for
-    fairalm.vision.train.load_run, are in the place of model.skops.
+    fairalm.vision.train.load_run, are in the place of model.skops; plain/ is the plain net and test.csv lists the
+    test pictures, for fairalm cam.
 
     A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
     Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...
@@ -202,6 +205,8 @@ def train(
             result = done.metrics(shlex.join(["fairalm", *context.find_root().obj]))
             if settings.is_pictures:
                 done.fair.model.save(folder)
+                done.plain.model.save(folder / "plain")
+                write_table(folder / TEST, done.test_pictures())
             else:
                 save(done.fair.model, folder / "model.skops")
             write_json(folder / "config.json", done.config)
@@ -215,7 +220,7 @@ def train(
         print_json({"run": out, **result})
         return
     show(done)
-    written = "model.pt, settings.json, history.json" if settings.is_pictures else "model.skops"
+    written = f"model.pt, settings.json, history.json, plain, {TEST}" if settings.is_pictures else "model.skops"
     say_path(f"Written to {out}: {written}, config.json, history.csv, metrics.json")
 
 

@@ -210,6 +210,11 @@ def _last_convolution(model: nn.Module, x: Tensor) -> str:
     finally:
         for handle in handles:
             handle.remove()
+    if len(set(ran)) < len(ran):
+        raise InputError(
+            "The net looks at each picture more than once, so one map would not show what it goes by: use one that"
+            " looks once, such as efficientnet-lite0."
+        )
     if not ran:
         raise InputError("The net has no convolution over places, so no map can be made of it: use one that has.")
     return ran[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_atomic
+from fairalm.io import AnyPath, write_png
 from fairalm.vision.leak import AREA, check_area, top
 
 MOST = 60  # rows that one sheet can hold and still be opened
@@ -82,9 +81,7 @@ def draw_sheet(
             axis.imshow(layer[i])
         if rows is not None:
             axes[i, 0].set_ylabel(rows[i], rotation=0, ha="right", va="center", size=8)
-    content = io.BytesIO()
-    figure.savefig(content, format="png", dpi=150)
-    write_atomic(path, content.getvalue())
+    write_png(path, figure)
 
 
 def _layer(maps: npt.NDArray[Any], area: float) -> npt.NDArray[np.float64]:
