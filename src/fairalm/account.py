@@ -32,8 +32,8 @@ def warn_about(game: Game, predictor: Predictor, smallest_cell: int, *, advice: 
     gap, person = float(abs(weights @ game.gaps).max()), 1 / smallest_cell
     if gap > game.tol + 1e-12:
         message = (
-            f"The gap is {100 * gap:.1f} points after {len(game.played)} rounds, above the tolerance of"
-            f" {100 * game.tol:.1f}."
+            f"The gap is {100 * gap:.2g} points after {len(game.played)} rounds, above the tolerance of"
+            f" {100 * game.tol:.2g}."
         )
         if gap <= person:
             message += f" One person in the smallest cell is {100 * person:.1f} points."
