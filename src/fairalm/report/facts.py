@@ -15,7 +15,7 @@ from fairalm.report import words
 from fairalm.report.limits import limits
 from fairalm.report.maps import read_maps
 from fairalm.report.models import model_facts, verdict_facts
-from fairalm.report.runs import OTHER, PLAIN, Model, Run, read_runs
+from fairalm.report.runs import OTHER, PLAIN, Model, Run, Source, read_runs
 from fairalm.report.suppress import is_small
 from fairalm.selection import pareto_front, select_nvp
 
@@ -30,13 +30,14 @@ MEANINGS = {
 }
 
 
-def gather(paths: Iterable[AnyPath], *, min_cell: int = MIN_CELL, maps: AnyPath | None = None) -> dict[str, Any]:
+def gather(runs: Iterable[Source], *, min_cell: int = MIN_CELL, maps: AnyPath | None = None) -> dict[str, Any]:
     """Read runs and return what may be said of them.
 
     Parameters
     ----------
-    paths : iterable of path
-        Folders of ``fairalm train``, or files of ``compare`` and ``demo``. The criterion is that of the first.
+    runs : iterable of path or dict
+        Folders of ``fairalm train``, files of ``compare`` and ``demo``, or their content. The criterion is that of the
+        first.
     min_cell : int
         Fewest people of whom a count is shown.
     maps : path, optional
@@ -49,15 +50,15 @@ def gather(paths: Iterable[AnyPath], *, min_cell: int = MIN_CELL, maps: AnyPath 
     """
     if min_cell < 1:
         raise InputError(f"`min_cell` must be 1 or more; got {min_cell!r}.")
-    runs = read_runs(paths)
-    first = runs[0]
+    read = read_runs(runs)
+    first = read[0]
     config = first.metrics["config"]
     measure, tol = CONSTRAINTS[config["constraint"]].measure, config["tol"]
-    named = [(run, number, model) for number, run in enumerate(runs) for model in run.models]
+    named = [(run, number, model) for number, run in enumerate(read) for model in run.models]
     models = [
         {
             "id": position,
-            "name": f"{run.name}: {model.name}" if len(runs) > 1 else model.name,
+            "name": f"{run.name}: {model.name}" if len(read) > 1 else model.name,
             "run": number,
             "kind": model.kind,
             **model_facts(model, measure, tol, min_cell),
@@ -72,8 +73,10 @@ def gather(paths: Iterable[AnyPath], *, min_cell: int = MIN_CELL, maps: AnyPath 
         "title": f"{first.metrics['data']['name']}: {config['constraint']}",
         "min_cell": min_cell,
         "label": first.label,
+        "task": "image-classification" if config.get("image_column") else "tabular-classification",
         "criterion": {
             "name": config["constraint"],
+            "key": measure,
             "sentence": _capital(words.demand(config["constraint"], first.label, tol)),
             "tol": tol,
             "measure": words.MEASURES[measure],
@@ -93,10 +96,10 @@ def gather(paths: Iterable[AnyPath], *, min_cell: int = MIN_CELL, maps: AnyPath 
         "models": models,
         "front": _front(models),
         "nvp": nvp,
-        "runs": [_run(run) for run in runs],
-        "maps": read_maps([run.folder for run in runs], maps),
+        "runs": [_run(run) for run in read],
+        "maps": read_maps([run.folder for run in read if run.folder is not None], maps),
         "limits": limits(
-            runs, n_groups=n_groups, is_chosen=nvp is not None, is_other=any(m.kind == OTHER for m in raw)
+            read, n_groups=n_groups, is_chosen=nvp is not None, is_other=any(m.kind == OTHER for m in raw)
         ),
     }
 
@@ -110,7 +113,7 @@ def _front(models: Sequence[Mapping[str, Any]]) -> list[int]:
     if len(models) < 2:
         return []
     errors, gaps = (np.array([model[name]["value"] for model in models], dtype=float) for name in ("error", "gap"))
-    return pareto_front(errors, gaps).tolist()
+    return [int(position) for position in pareto_front(errors, gaps)]
 
 
 def _nvp(models: Sequence[Model], measure: str) -> int | None:
@@ -130,7 +133,7 @@ def _is_constant(entry: Mapping[str, Any]) -> bool:
     groups = entry["groups"].values()
     positive = sum(group["tp"] + group["fp"] for group in groups)
     negative = sum(group["tn"] + group["fn"] for group in groups)
-    return positive == 0 or negative == 0
+    return 0 in (positive, negative)
 
 
 def _people(run: Run, min_cell: int) -> dict[str, Any]:

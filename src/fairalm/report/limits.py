@@ -22,21 +22,21 @@ def limits(runs: Sequence[Run], *, n_groups: int, is_chosen: bool, is_other: boo
     )
     if n_models > 2:
         said.append(
-            f"There are {n_models} models. The best of many on the same test people looks better than it is; test the one"
-            " you take on people that had no part in the choice."
+            f"There are {n_models} models. The best of many on the same test people looks better than it is; test the"
+            " one you take on people that had no part in the choice."
         )
     if is_chosen:
         said.append(
-            "NVP goes by the training people here, so that the test people stay out of the choice. Models that fit their"
-            " training people too well, as forests do, look fair there."
+            "NVP goes by the training people here, so that the test people stay out of the choice. Models that fit"
+            " their training people too well, as forests do, look fair there."
         )
     if config.get("with_protected"):
         columns = ", ".join(config["protected"])
         said.append(f"The models may use {columns}: whoever uses them must know it of everyone, and be allowed to.")
     if n_groups > 2:
         said.append(
-            "With more than two groups, training bounds each group against the mean of all; the gap here is largest minus"
-            " smallest, which can be twice as much."
+            "With more than two groups, training bounds each group against the mean of all; the gap here is largest"
+            " minus smallest, which can be twice as much."
         )
     gap = first.get("training", {}).get("optimality_gap")
     if gap is not None:
@@ -45,7 +45,11 @@ def limits(runs: Sequence[Run], *, n_groups: int, is_chosen: bool, is_other: boo
             " less. It says nothing of classifiers that were not found."
         )
     if is_other:
-        said.append("fairlearn-gradient draws between models at random; fairlearn-threshold needs the group of everyone.")
+        said.append(
+            "fairlearn-gradient draws between models at random; fairlearn-threshold needs the group of everyone."
+        )
     said.append("Scores order people; they are no calibrated probabilities.")
-    said.append("One criterion is judged here. Others may be violated, and which is right is no question of arithmetic.")
+    said.append(
+        "One criterion is judged here. Others may be violated, and which is right is no question of arithmetic."
+    )
     return said

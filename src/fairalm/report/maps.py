@@ -41,7 +41,7 @@ def _maps(folder: Path) -> dict[str, Any]:
     picture, results = (folder / SHEET).read_bytes(), load(folder / RESULTS)
     if len(picture) > LARGEST:
         raise InputError(
-            f"{folder / SHEET} has {len(picture):,} bytes, too many for a page to mail: make it again with fewer --rows."
+            f"{folder / SHEET} has {len(picture):,} bytes, too many for a page: make it again with fewer --rows."
         )
     tables = []
     for kind, titles in TITLES.items():

@@ -142,7 +142,9 @@ def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -
         stop
         for stop in range(1, len(binned["edges"]) - 1)  # the outer bins also hold what lies beyond them
         # people between a threshold and the model's own decision would come out by subtraction
-        if not any(is_small(abs(row[stop] - entry["groups"][name][key]), min_cell) for (name, key), row in above.items())
+        if not any(
+            is_small(abs(row[stop] - entry["groups"][name][key]), min_cell) for (name, key), row in above.items()
+        )
     ]
     if not stops:
         return None
@@ -170,7 +172,7 @@ def _history(model: Model, measure: str, min_cell: int) -> dict[str, list[Any]]:
     is_coarse = not all(is_exact(bands(group, min_cell)) for group in trained["groups"].values())
     n_rounds = len(next(iter(columns.values())))
     step = -(-n_rounds // MOST_ROUNDS)
-    kept = {"round": list(range(1, n_rounds + 1))[::step]}
+    kept: dict[str, list[Any]] = {"round": list(range(1, n_rounds + 1))[::step]}
     for name, column in columns.items():
         curve = CURVES.get(name) or ("gap" if name == f"train_{measure}" else None)
         if name.startswith(("lambda", "dual")):
@@ -185,4 +187,4 @@ def _history(model: Model, measure: str, min_cell: int) -> dict[str, list[Any]]:
 def _rounded(value: Any, digits: int, *, is_gap: bool) -> float | None:
     if value is None or not math.isfinite(value):
         return None
-    return round(abs(value) if is_gap else value, digits)
+    return round(float(abs(value) if is_gap else value), digits)

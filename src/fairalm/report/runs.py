@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.io import METRICS, SCHEMA, AnyPath, load
+from fairalm.io import METRICS, SCHEMA, AnyPath, load, to_json
 
+Source = AnyPath | Mapping[str, Any]
 PLAIN, OURS, OTHER = "plain", "fairalm", "fairlearn"  # kinds of models
 SETTINGS = (
     *("constraint", "tol", "estimator", "method", "eta", "predictor", "dual_signal", "max_iter", "epochs"),
@@ -35,7 +37,7 @@ class Run:
     """One RUN of the command line."""
 
     name: str
-    folder: Path
+    folder: Path | None  # None if it is not on disk
     metrics: Mapping[str, Any]
     models: list[Model] = field(default_factory=list)
 
@@ -46,21 +48,25 @@ class Run:
         return f"{config['target']} = {config['positive']}"
 
 
-def read_runs(paths: Iterable[AnyPath]) -> list[Run]:
-    """Read every RUN: a folder with a metrics.json, or such a file under another name.
+def read_runs(sources: Iterable[Source]) -> list[Run]:
+    """Read every run: a folder with a metrics.json, such a file under another name, or its content.
 
     Returns
     -------
     list of Run
         The models of a run in the order it has them; the plain one of ``fairalm train`` comes last.
     """
-    runs = [_read(Path(path)) for path in paths]
+    runs = [_read(source) for source in sources]
     if not runs:
         raise InputError("There is no run: name at least one folder that fairalm train wrote.")
     return runs
 
 
-def _read(path: Path) -> Run:
+def _read(source: Source) -> Run:
+    if isinstance(source, Mapping):
+        metrics = json.loads(to_json(source))
+        return Run(metrics["data"]["name"], None, metrics, _models(metrics, metrics["data"]["name"]))
+    path = Path(source)
     file = path / METRICS if path.is_dir() else path
     if not file.is_file():
         what = f"it has no {METRICS}" if path.is_dir() else "there is no such file or folder"
@@ -72,17 +78,19 @@ def _read(path: Path) -> Run:
             " compare or demo."
         )
     name = (path if path.is_dir() else path.with_suffix("")).resolve().name
+    return Run(name, file.parent, metrics, _models(metrics, str(file)))
+
+
+def _models(metrics: Mapping[str, Any], name: str) -> list[Model]:
     models = _compared(metrics) if "runs" in metrics else _trained(metrics)
-    if not all("test" in model.splits for model in models):
-        raise InputError(f"{file} has no figures per group: it is of an older fairalm; make the run again.")
-    return Run(name, file.parent, metrics, models)
+    if not models or not all("test" in model.splits for model in models):
+        raise InputError(f"{name} has no figures per group: it is of an older fairalm; make the run again.")
+    return models
 
 
 def _settings(config: Mapping[str, Any], *, is_plain: bool = False) -> dict[str, Any]:
     return {
-        name: config[name]
-        for name in SETTINGS
-        if config.get(name) is not None and not (is_plain and name in NOT_PLAIN)
+        name: config[name] for name in SETTINGS if config.get(name) is not None and not (is_plain and name in NOT_PLAIN)
     }
 
 

@@ -17,7 +17,7 @@ CONFIG: Spec = {
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
-        **{name: INK for name in ("labelColor", "titleColor", "tickColor", "domainColor", "gridColor")},
+        **dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor", "gridColor"), INK),
         "gridOpacity": FAINT,
         "domainOpacity": 0.4,
         "tickOpacity": 0.4,
@@ -27,7 +27,7 @@ CONFIG: Spec = {
         "labelLimit": 120,
     },
     "legend": {
-        **{name: INK for name in ("labelColor", "titleColor")},
+        **dict.fromkeys(("labelColor", "titleColor"), INK),
         "orient": "bottom",
         "columns": 2,
         "labelFontSize": 12,
@@ -126,12 +126,20 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
         "data": {"name": "rates"},
         "height": {"step": max(9, 18 - len(groups)), "for": "offset"},
         "encoding": {
-            "y": {"field": "rate", "type": "nominal", "sort": rates, "title": None, "axis": {"grid": True, "ticks": False}},
+            "y": {
+                "field": "rate",
+                "type": "nominal",
+                "sort": rates,
+                "title": None,
+                "axis": {"grid": True, "ticks": False},
+            },
             "yOffset": {"field": "group", "type": "nominal", "sort": groups},
             "color": palette["color"],
             "tooltip": {"field": "tip", "type": "nominal"},
         },
-        "transform": [{"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}],
+        "transform": [
+            {"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}
+        ],
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.55},
@@ -168,7 +176,14 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
             },
             {
                 "data": {"name": "front"},
-                "mark": {"type": "line", "color": INK, "opacity": 0.5, "strokeDash": [4, 4], "strokeWidth": 1.5, "aria": False},
+                "mark": {
+                    "type": "line",
+                    "color": INK,
+                    "opacity": 0.5,
+                    "strokeDash": [4, 4],
+                    "strokeWidth": 1.5,
+                    "aria": False,
+                },
                 "encoding": {"order": {"field": "gap", "type": "quantitative"}},
             },
             *(
@@ -203,9 +218,8 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
 
 
 def _curve(curve: str, last: int, *, is_last: bool) -> Spec:
-    value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": {"tickCount": 4, "minExtent": 50}}
-    if curve in ("error", "gap"):
-        value["axis"] |= {"format": ".1~%"}
+    axis: Spec = {"tickCount": 4, "minExtent": 50, "format": ".1~%" if curve in ("error", "gap") else ".2~f"}
+    value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis}
     x = {
         "field": "round",
         "type": "quantitative",

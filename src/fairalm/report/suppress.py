@@ -73,7 +73,11 @@ def rate_band(shown: Mapping[str, Band | None], rate: str) -> dict[str, Any] | N
         return None
     found = []
     for counts in product(*map(_ends, ((shown[a], shown[b]) for a, b in ROWS))):
-        table = {name: value for row, values in zip(ROWS, counts, strict=True) for name, value in zip(row, values, strict=True)}
+        table = {
+            name: value
+            for row, values in zip(ROWS, counts, strict=True)
+            for name, value in zip(row, values, strict=True)
+        }
         k, n = (sum(table[name] for name in names) for names in (above, below))
         if n:
             low, high = rate_interval(k, n)
