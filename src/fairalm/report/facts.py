@@ -14,7 +14,7 @@ from fairalm.measures import MEASURES, RATES
 from fairalm.report import words
 from fairalm.report.limits import limits
 from fairalm.report.maps import read_maps
-from fairalm.report.models import model_facts, verdict_facts
+from fairalm.report.models import is_constant, model_facts, verdict_facts
 from fairalm.report.runs import OTHER, PLAIN, Model, Run, Source, read_runs
 from fairalm.report.suppress import is_small
 from fairalm.selection import pareto_front, select_nvp
@@ -123,17 +123,9 @@ def _nvp(models: Sequence[Model], measure: str) -> int | None:
     trained = [model.splits["train"] for model in models]
     errors, gaps = ([entry[name]["value"] for entry in trained] for name in ("error", measure))
     try:
-        return select_nvp(errors, gaps, constant=[_is_constant(entry) for entry in trained])
+        return select_nvp(errors, gaps, constant=[is_constant(entry) for entry in trained])
     except InputError:  # all are constant, or none has a gap
         return None
-
-
-def _is_constant(entry: Mapping[str, Any]) -> bool:
-    """Whether one label is predicted for everybody."""
-    groups = entry["groups"].values()
-    positive = sum(group["tp"] + group["fp"] for group in groups)
-    negative = sum(group["tn"] + group["fn"] for group in groups)
-    return 0 in (positive, negative)
 
 
 def _people(run: Run, min_cell: int) -> dict[str, Any]:

@@ -85,12 +85,14 @@ def verdict_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict
     why = {
         "met": "The whole interval is within the tolerance.",
         "not met": "The whole interval is above the tolerance.",
-        "cannot tell": "The interval has room on both sides of the tolerance.",
+        "cannot tell": "The interval reaches from within the tolerance to beyond it.",
         "undefined": "There are too few people to measure it.",
     }
     sentences = [f"{words.MEASURES[measure]} {gap['text']} against a tolerance of {words.points(tol)}."]
     sentences.append(why[outcome])
-    if outcome == "cannot tell":
+    if is_constant(entry):
+        sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
+    elif outcome == "cannot tell":
         sentences.append(_settled(judged, tol, entry["error"]["n"]))
     return {"outcome": outcome, "name": model.name, "text": " ".join(sentences), "gap": gap, "tol": tol}
 
@@ -107,14 +109,21 @@ def _settled(judged: Measure, tol: float, n_people: int) -> str:
     return f"If that is the gap, {more} more test people would settle it ({times:,.1f} times as many as now)."
 
 
+def is_constant(entry: Mapping[str, Any]) -> bool:
+    """Whether one label is predicted for everybody."""
+    groups = entry["groups"].values()
+    predicted = [sum(group[a] + group[b] for group in groups) for a, b in (("tp", "fp"), ("tn", "fn"))]
+    return 0 in predicted
+
+
 def _measure(name: str, entry: Mapping[str, Any]) -> Measure:
     return Measure(name, **entry[name])
 
 
 def _rate(counts: Mapping[str, Any], rate: str) -> dict[str, Any] | None:
     band = rate_band(counts, rate)
-    if band is None:
-        return None
+    if not band:
+        return band if band is None else {"value": None, "low": None, "high": None, "text": "nobody", "interval": ""}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
     is_one = least == most
     text = f"{100 * least:.1f} %" if is_one else f"{100 * least:.0f} to {100 * most:.0f} %"

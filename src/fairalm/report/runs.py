@@ -12,7 +12,7 @@ from fairalm.exceptions import InputError
 from fairalm.io import METRICS, SCHEMA, AnyPath, load, to_json
 
 Source = AnyPath | Mapping[str, Any]
-PLAIN, OURS, OTHER = "plain", "fairalm", "fairlearn"  # kinds of models
+PLAIN, OURS, OTHER = "plain", "fairalm", "other"  # kinds of models
 SETTINGS = (
     *("constraint", "tol", "estimator", "method", "eta", "predictor", "dual_signal", "max_iter", "epochs"),
     *("batch_size", "with_protected", "test_size", "seed"),
@@ -117,7 +117,7 @@ def _compared(metrics: Mapping[str, Any]) -> list[Model]:
     models = []
     for single in singles:
         rule = single["rule"]
-        kind = PLAIN if rule == PLAIN else OTHER if rule.startswith(OTHER) else OURS
+        kind = PLAIN if rule == PLAIN else OTHER if rule.startswith("fairlearn") else OURS
         settings = _settings({**metrics["config"], "method": rule, "seed": single["seed"]}, is_plain=kind == PLAIN)
         name = f"{rule}, seed {single['seed']}" if n_seeds > 1 else rule
         splits, history = single.get("splits", {}), single.get("history", {})

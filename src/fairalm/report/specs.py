@@ -9,7 +9,7 @@ Spec = dict[str, Any]
 # Okabe and Ito's colours that stand out from white and from black
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
-KINDS = {"fairalm": "fairalm's rules", "plain": "plain model", "fairlearn": "fairlearn's"}
+KINDS = {"fairalm": "fairalm's rules", "plain": "plain model", "other": "other methods"}
 CURVES = {"error": "error", "gap": "gap", "multiplier": "multipliers", "saddle_gap": "saddle gap"}
 INK, FAINT = "currentColor", 0.12  # the page's text colour, so that one drawing serves light and dark
 CONFIG: Spec = {
@@ -32,7 +32,7 @@ CONFIG: Spec = {
         "columns": 2,
         "labelFontSize": 12,
         "labelLimit": 130,
-        "symbolStrokeWidth": 2,
+        "symbolOpacity": 1,
     },
     "text": {"color": INK, "fontSize": 12},
 }
@@ -46,7 +46,7 @@ def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
     if longest > 1:
         last = max(model["history"]["round"][-1] for model in facts["models"] if model["history"])
         shown = [curve for curve in CURVES if any(curves(model, curve) for model in facts["models"])]
-        found |= {f"curve-{curve}": _curve(curve, last, is_last=curve == shown[-1]) for curve in shown}
+        found |= {f"curve-{curve}": _curve(facts, curve, last, is_last=curve == shown[-1]) for curve in shown}
     return {name: {"config": CONFIG, "width": "container", "autosize": _FIT, **spec} for name, spec in found.items()}
 
 
@@ -63,7 +63,7 @@ def rows(facts: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]
                 {"rate": facts["rates"][rate]["name"], "group": group["name"], **figure}
                 for group in chosen["groups"]
                 for rate, figure in group["rates"].items()
-                if figure
+                if figure and figure["low"] is not None
             ]
         }
     if name == "tradeoff":
@@ -161,8 +161,8 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     tol, measure = facts["criterion"]["tol"], facts["criterion"]["measure"]
     kinds = [words for kind, words in KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
     palette = _palette("kind", kinds)
-    x = _percent("gap", f"{measure} on the test people (further left is fairer)")
-    y = _percent("error", "test error", scale={"zero": False})
+    x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(facts, "gap", 0.0)})
+    y = _percent("error", "test error", scale={"domain": _domain(facts, "error")})
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
     return {
         "description": "Every model by its gap and its error on the test people; the list below has the same models.",
@@ -189,7 +189,14 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
             *(
                 {
                     "data": {"name": "chosen"},
-                    "mark": {"type": "rule", "color": INK, "opacity": 0.6, "strokeWidth": 1.5, "aria": False},
+                    "mark": {
+                        "type": "rule",
+                        "color": INK,
+                        "opacity": 0.6,
+                        "strokeWidth": 1.5,
+                        "aria": False,
+                        "clip": True,
+                    },
                     "encoding": {
                         axis: {**base, "field": f"{base['field']}_low"},
                         f"{axis}2": {"field": f"{base['field']}_high"},
@@ -197,12 +204,6 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
                 }
                 for axis, base in (("x", x), ("y", y))
             ),
-            {
-                "data": {"name": "points"},
-                "name": "points",
-                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
-                "encoding": {**palette, "tooltip": {"field": "tip", "type": "nominal"}},
-            },
             {"data": {"name": "chosen"}, "mark": {**ring, "size": 260, "aria": False}},
             {
                 "data": {"name": "nvp"},
@@ -210,16 +211,35 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
             },
             {
                 "data": {"name": "nvp"},
-                "mark": {"type": "text", "dy": -18, "fontWeight": "bold", "aria": False},
+                "mark": {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold", "aria": False},
                 "encoding": {"text": {"field": "mark"}},
+            },
+            {  # last, so that nothing lies between them and the mouse
+                "data": {"name": "points"},
+                "name": "points",
+                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
+                "encoding": {**palette, "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],
     }
 
 
-def _curve(curve: str, last: int, *, is_last: bool) -> Spec:
+def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> list[float]:
+    """From the smallest to the largest value, with room; intervals may reach beyond."""
+    values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None]
+    values = values or [0.0, 1.0]
+    room = max(0.15 * (max(values) - min(values)), 0.01)
+    return [max(min(values) - room, 0.0) if low is None else low, min(max(values) + room, 1.0)]
+
+
+def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) -> Spec:
     axis: Spec = {"tickCount": 4, "minExtent": 50, "format": ".1~%" if curve in ("error", "gap") else ".2~f"}
-    value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis}
+    values = [row["value"] for model in facts["models"] for row in curves(model, curve)]
+    scale = {
+        "domain": [min(values) if curve == "error" else min(*values, 0.0), max(values)],
+        "nice": True,
+    }  # also of no chosen line
+    value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis, "scale": scale}
     x = {
         "field": "round",
         "type": "quantitative",

@@ -60,7 +60,7 @@ def rate_band(shown: Mapping[str, Band | None], rate: str) -> dict[str, Any] | N
     Returns
     -------
     dict or None
-        None where a row it needs is hidden, or nobody is in the cell.
+        None where a row it needs is hidden; empty where nobody is in the cell.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def rate_band(shown: Mapping[str, Band | None], rate: str) -> dict[str, Any] | N
             low, high = rate_interval(k, n)
             found.append((k / n, float(low), float(high)))
     if not found:
-        return None
+        return {}
     values, lows, highs = zip(*found, strict=True)
     return {"least": min(values), "most": max(values), "low": min(lows), "high": max(highs)}
 

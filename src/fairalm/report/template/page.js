@@ -77,9 +77,6 @@
     $("demand").textContent = criterion.sentence;
     $("verdict").dataset.outcome = verdict.outcome;
     $("outcome").firstElementChild.textContent = capital(verdict.outcome) + ".";
-    const sign = { met: "✓", "not met": "✗" }[verdict.outcome] || "?";
-    $("outcome").lastElementChild.textContent = sign;
-    $("outcome").lastElementChild.setAttribute("aria-hidden", "true");
     $("measured").textContent = `Model ${headline.name}, on people it has not seen: ${verdict.text}`;
   }
 
@@ -93,7 +90,7 @@
       g.total === null ? "hidden" : g.total.toLocaleString("en"),
       g.base_rate === null ? "hidden" : percent(g.base_rate),
     ]);
-    put("people", table("Group by label", ["group", ...people.labels, "all", facts.label], rows));
+    put("people", table("Group by label", ["group", ...people.labels, "all", "base rate"], rows));
     const is_small = headline.groups.some((g) => Object.values(g.counts).some((band) => !band));
     $("small").hidden = !people.has_hidden && !is_small;
     $("small").textContent =
@@ -113,7 +110,7 @@
   function rates() {
     $("rates-of").textContent = `Model ${headline.name}, test people, with 95 % intervals.`;
     const rows = headline.groups.flatMap((g) =>
-      Object.entries(g.rates).filter(([, f]) => f).map(([rate, f]) => ({ rate: facts.rates[rate].name, group: g.name, ...f })));
+      Object.entries(g.rates).filter(([, f]) => f && f.low !== null).map(([rate, f]) => ({ rate: facts.rates[rate].name, group: g.name, ...f })));
     put("rates", rateTable(headline.groups));
     put("meanings", ...Object.values(facts.rates).flatMap((r) => [make("dt", r.name), make("dd", r.meaning, { dir: "auto" })]));
     return draw("rates", { rates: rows }, $("chart-rates"));
@@ -153,11 +150,9 @@
     const yes = facts.label;
     put("matrices", ...groups.map((g) => {
       const c = g.counts;
-      return make("div", null, {}, [
-        table(g.name, ["", "predicted", "not"], [
-          [yes, count(c.tp), count(c.fn)],
-          ["others", count(c.fp), count(c.tn)],
-        ], { class: "matrix" }),
+      return table(g.name, ["", "predicted so", "not"], [
+        [yes, count(c.tp), count(c.fn)],
+        ["others", count(c.fp), count(c.tn)],
       ]);
     }));
   }
@@ -176,7 +171,6 @@
     const text = `score of ${edge} or more`;
     $("threshold-value").textContent = text;
     $("threshold").setAttribute("aria-valuetext", text);
-    const errors = all.map((counts) => share(counts, "error"));
     $("threshold-gap").textContent =
       `${facts.criterion.measure} at this threshold: ` +
       (gap === null ? "hidden, or undefined." : `${percent(gap)}, without interval.`);
@@ -195,7 +189,7 @@
 
   const point = (model) => ({
     id: model.id,
-    kind: { fairalm: "fairalm's rules", plain: "plain model", fairlearn: "fairlearn's" }[model.kind],
+    kind: { fairalm: "fairalm's rules", plain: "plain model", other: "other methods" }[model.kind],
     tip: `${model.name}: gap ${model.gap.text}, error ${model.error.text}`,
     gap: model.gap.value, gap_low: model.gap.low, gap_high: model.gap.high,
     error: model.error.value, error_low: model.error.low, error_high: model.error.high,
@@ -227,6 +221,9 @@
     $("no-slider").hidden = Boolean(scores);
     $("no-slider").textContent = "No threshold to move: the model keeps no scores, or too few people lie between any two.";
     if (scores) {
+      const n = scores.edges.length;
+      $("stops").textContent =
+        `It stops where at least ${facts.min_cell} people, or nobody, of each group and label lie between: ${n} stop${n === 1 ? "" : "s"}.`;
       $("threshold").max = scores.edges.length - 1;
       $("threshold").value = Math.floor(scores.edges.length / 2);
     }
