@@ -150,12 +150,14 @@ def test_two_hundred_models_are_soon_there(show, trained, many):
     facts = gather([many])
     assert len(facts["models"]) == 200
     assert len(page_text(facts).encode()) < MOST_BYTES
-    times = {
-        run: [float(show(run).evaluate("document.documentElement.dataset.ready")) for _ in range(3)]
-        for run in (trained, many)
-    }
-    assert statistics.median(times[many]) <= 3 * statistics.median(times[trained])
-    page = show(many)
+    times = {}
+    for run in (trained, many):
+        page, times[run] = show(run), []
+        for _ in range(3):
+            page.reload()
+            page.wait_for_selector("html[data-ready]", state="attached")
+            times[run].append(float(page.get_attribute("html", "data-ready")))
+    assert statistics.median(times[many]) <= 3 * statistics.median(times[trained]), times
     page.get_by_text("All models as a list").click()
     page.locator("#models button").last.click()
     assert page.locator("#chosen-name").inner_text() == f"Model {facts['models'][-1]['name']}"

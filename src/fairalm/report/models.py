@@ -155,7 +155,7 @@ def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -
             is_small(abs(row[stop] - entry["groups"][name][key]), min_cell) for (name, key), row in above.items()
         )
     ]
-    if not stops:
+    if not stops or not above:
         return None
     rows = [{key: _at(above.get((name, key)), stops) for key in ("tp", "fp")} for name in shown]
     return {"edges": [binned["edges"][stop] for stop in stops], "above": rows}

@@ -235,10 +235,8 @@ def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> li
 def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) -> Spec:
     axis: Spec = {"tickCount": 4, "minExtent": 50, "format": ".1~%" if curve in ("error", "gap") else ".2~f"}
     values = [row["value"] for model in facts["models"] for row in curves(model, curve)]
-    scale = {
-        "domain": [min(values) if curve == "error" else min(*values, 0.0), max(values)],
-        "nice": True,
-    }  # also of no chosen line
+    least = min(values) if curve == "error" else min(*values, 0.0)
+    scale = {"domain": [least, max(values)], "nice": True}  # said here, because the chosen model may have no line
     value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis, "scale": scale}
     x = {
         "field": "round",
