@@ -137,7 +137,7 @@ def _people(run: Run, min_cell: int) -> dict[str, Any]:
     groups, has_hidden = [], False
     for name, counts in data["groups"].items():
         cells = [counts.get(label, 0) for label in labels]
-        test = tested[name]
+        test = tested.get(name, dict.fromkeys(("tp", "fn", "fp", "tn"), 0))
         rest = [cells[0] - test["tp"] - test["fn"], sum(cells[1:]) - test["fp"] - test["tn"]]  # the training people
         small = [is_small(count, min_cell) for count in cells]
         small = [is_hidden or is_small(left, min_cell) for is_hidden, left in zip(small, rest, strict=False)]

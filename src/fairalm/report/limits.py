@@ -46,7 +46,7 @@ def limits(runs: Sequence[Run], *, n_groups: int, is_chosen: bool, is_other: boo
         )
     if is_other:
         said.append(
-            "fairlearn-gradient draws between models at random; fairlearn-threshold needs the group of everyone."
+            "Of the other methods, some draw between models at random and some need the group of everyone they predict."
         )
     said.append("Scores order people; they are no calibrated probabilities.")
     said.append(

@@ -117,7 +117,7 @@ def _compared(metrics: Mapping[str, Any]) -> list[Model]:
     models = []
     for single in singles:
         rule = single["rule"]
-        kind = PLAIN if rule == PLAIN else OTHER if rule.startswith("fairlearn") else OURS
+        kind = single.get("kind") or (PLAIN if rule == PLAIN else OTHER if rule.startswith("fairlearn") else OURS)
         settings = _settings({**metrics["config"], "method": rule, "seed": single["seed"]}, is_plain=kind == PLAIN)
         name = f"{rule}, seed {single['seed']}" if n_seeds > 1 else rule
         splits, history = single.get("splits", {}), single.get("history", {})
