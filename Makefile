@@ -54,7 +54,7 @@ bench: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
 
 screenshots: $(VENV)/.dev
-	$(BIN)/fairalm demo -o build/demo
+	$(BIN)/fairalm demo --rows 8000 -o build/demo
 	$(BIN)/python tools/screenshots.py build/demo/report.html
 
 clean:

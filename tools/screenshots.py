@@ -27,6 +27,7 @@ def main(page_file: str) -> None:
                     offline=True,
                 )
                 page = context.new_page()
+                page.set_default_timeout(180_000)  # a busy machine is no failure
                 page.goto(Path(page_file).resolve().as_uri())
                 page.wait_for_selector("html[data-ready]", state="attached")
                 page.screenshot(path=IMAGES / f"report-{size}-{scheme}.png", full_page=size == "wide")

@@ -49,6 +49,7 @@ def write_page(path: AnyPath, facts: Mapping[str, Any]) -> int:
 
 def page(facts: Mapping[str, Any]) -> str:
     """The page as text."""
+    vl_convert()  # before any work
     charts = {name: json.loads(_compiled(to_json(spec))) for name, spec in specs(facts).items()}
     verdict, criterion = facts["verdict"], facts["criterion"]
     filled = {
