@@ -102,7 +102,7 @@ def show(browser, tmp_path):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(300_000)  # a busy machine is no failure
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))

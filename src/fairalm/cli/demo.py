@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -27,6 +28,7 @@ DEFAULT = DEFAULT_METHOD["sklearn"].name
 
 
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path("fairalm-demo"),
     rows: Annotated[int | None, typer.Option(min=100, hidden=True, help="Use fewer people.")] = None,
     as_json: opt.Json = False,
@@ -69,7 +71,7 @@ def demo(
             "test_size": 0.3,
         },
         splits={},
-        command="fairalm demo",
+        command=shlex.join(["fairalm", *context.find_root().obj]),
         rules=[single.to_dict() for single in results],
         runs=[single.to_run(0) for single in results],
         seconds=time.perf_counter() - start,
