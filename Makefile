@@ -1,12 +1,13 @@
 # make demo   environment, install, and the main job on the data shipped in the package
 # make test   everything that CI runs
 # make bench  the long measurements behind the pages in docs/
+# make screenshots  the pictures of the report in docs/
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test bench lint types unit wheel data clean help
+.PHONY: demo test bench screenshots lint types unit wheel data clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -51,6 +52,10 @@ bench: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/comparators.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
+
+screenshots: $(VENV)/.dev
+	$(BIN)/fairalm demo --rows 8000 -o build/demo
+	$(BIN)/python tools/screenshots.py build/demo/report.html
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache

@@ -16,10 +16,13 @@ QUICK = ("--tables", "german", "--rows", "plain,constant", "--seeds", "2")
 def test_table_and_files(run, tmp_path):
     code, out, err = run("reproduce", "tabular", *QUICK, "--jobs", "1", "-o", tmp_path / "here" / "table")
     assert (code, err) == (0, "")
-    assert max(map(len, out.splitlines()[:-1])) <= 80
+    assert max(map(len, out.splitlines()[:-2])) <= 80
     assert "German, without it" in out
     folder = tmp_path / "here" / "table"
-    assert {"table.md", "table.csv", "table.tex", "tradeoff-german.png", "cells"} <= {p.name for p in folder.iterdir()}
+    assert out.splitlines()[-1] == f"Page: {folder / 'report-german.html'}"
+    assert {"table.md", "table.csv", "table.tex", "tradeoff-german.png", "report-german.html", "cells"} <= {
+        p.name for p in folder.iterdir()
+    }
     assert len(pd.read_csv(folder / "table.csv")) == 8
     code, out, err = run("reproduce", "tabular", *QUICK, "--jobs", "1", "-o", folder, "--json")
     assert (code, err) == (0, "")

@@ -11,10 +11,12 @@ import fairalm
 from fairalm.cli._shell import EXIT_CODES, Guarded, keep_examples
 from fairalm.cli.audit import audit
 from fairalm.cli.cam import cam
+from fairalm.cli.card import card
 from fairalm.cli.compare import compare
 from fairalm.cli.demo import demo
 from fairalm.cli.list_ import list_names
 from fairalm.cli.predict import predict
+from fairalm.cli.report import report
 from fairalm.cli.reproduce_tabular import tabular
 from fairalm.cli.reproduce_theory import theory
 from fairalm.cli.train import train
@@ -52,7 +54,7 @@ def root(
 
 
 app.callback(help=keep_examples(root))(root)
-for command in (demo, train, predict, audit, compare, cam, list_names):
+for command in (demo, train, predict, audit, compare, report, card, cam, list_names):
     name = command.__module__.rpartition(".")[2].rstrip("_")
     app.command(name, help=keep_examples(command))(command)
 reproduce = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make the paper's tables and figures again.")

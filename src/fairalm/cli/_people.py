@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fairalm.cli._data import People
 from fairalm.cli._output import percent, print_table, say
 
@@ -23,6 +25,17 @@ def show_people(people: People) -> None:
         ],
     )
     say()
+
+
+def source_entry(people: People) -> dict[str, Any]:
+    """What metrics.json keeps of the question: whose label, which column, and whether the model sees it."""
+    data = people.data
+    return {
+        "target": data.target,
+        "positive": data.positive,
+        "protected": data.protected,
+        "with_protected": people.with_protected,
+    }
 
 
 def protected_sentence(people: People) -> str:

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from fairalm._validation import IntArray
 from fairalm.cli import _fairlearn
 from fairalm.cli._data import People
-from fairalm.cli._models import make_method, timed
+from fairalm.cli._models import make_method, scores_of, timed
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning
-from fairalm.measures import GroupRates, Measure, group_rates, measure_of
+from fairalm.measures import Measure, splits_entry
 from fairalm.methods import DEFAULT_METHOD
 from fairalm.sklearn import FairALMClassifier
 
@@ -33,6 +33,8 @@ class Result:
     fits: int
     seconds: float
     constant: bool  # (nearly) one prediction for all
+    splits: dict[str, Any]  # as in metrics.json
+    history: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -46,6 +48,10 @@ class Result:
             "constant": self.constant,
             "needs_protected": self.rule == _fairlearn.THRESHOLD,
         }
+
+    def to_run(self, seed: int) -> dict[str, Any]:
+        """The same with what a report needs."""
+        return {"seed": seed, **self.to_dict(), "splits": self.splits, "history": self.history}
 
 
 def rules_of(methods: Sequence[str], constraint: Constraint) -> list[str]:
@@ -87,17 +93,19 @@ class Split:
         """Fit a rule and measure it; of several repeats the quickest counts."""
         fits = [timed(lambda: self._fit(rule)) for _ in range(repeats)]
         model = fits[-1].model
-        tested = self._rates(rule, model, self.X_test, self.test)
-        trained = self._rates(rule, model, self.X_train, self.train)
+        tested = self._entry(rule, model, self.X_test, self.test)
+        trained = self._entry(rule, model, self.X_train, self.train, train=True)
         measure = self.constraint.measure
         return Result(
             rule,
-            measure_of("error", tested),
-            measure_of(measure, tested),
-            measure_of(measure, trained, train=True).value,
+            Measure("error", **tested["error"]),
+            Measure(measure, **tested[measure]),
+            trained[measure]["value"],
             int(getattr(model, "n_oracle_calls_", 1)),
             min(fit.seconds for fit in fits),
             any(isinstance(warning, ConstantModelWarning) for warning in fits[-1].warnings),
+            {"train": trained, "test": tested},
+            {str(name): column.tolist() for name, column in getattr(model, "history_", {}).items()},
         )
 
     def _fit(self, rule: str) -> Any:
@@ -115,12 +123,15 @@ class Split:
         )
         return model.fit(self.X_train, y, sensitive_features=groups)
 
-    def _rates(self, rule: str, model: Any, X: Any, rows: IntArray) -> GroupRates:
+    def _entry(self, rule: str, model: Any, X: Any, rows: IntArray, *, train: bool = False) -> dict[str, Any]:
+        scores = None
         if rule in _fairlearn.LEGEND:
             predicted = _fairlearn.predict(rule, model, X, self.names[rows], self.seed)
         else:
             predicted = model.predict(X)
-        return group_rates(self.y[rows], predicted, sensitive_features=self.people.groups_of(rows), target=1)
+            scores = None if train else scores_of(model, X, 1)
+        groups = self.people.groups_of(rows)
+        return splits_entry(self.y[rows], predicted, scores, sensitive_features=groups, target=1, train=train)
 
 
 def footnotes(results: Sequence[Result]) -> list[str]:

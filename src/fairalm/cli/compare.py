@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import statistics
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
@@ -14,7 +16,8 @@ from fairalm.cli import _options as opt
 from fairalm.cli._data import Source, read_people
 from fairalm.cli._models import check_choice, make_constraint, make_estimator
 from fairalm.cli._output import print_json, print_table, progress, say, say_error, say_path, working
-from fairalm.cli._people import protected_sentence, show_people
+from fairalm.cli._page import write_report
+from fairalm.cli._people import protected_sentence, show_people, source_entry
 from fairalm.cli._rules import PLAIN, Result, Split, footnotes, marked, rules_of
 from fairalm.cli._tables import check_out, write_table
 from fairalm.exceptions import InputError
@@ -24,9 +27,11 @@ from fairalm.methods import METHODS
 ALL = tuple(  # unconstrained is the plain model
     name for name, method in METHODS.items() if name != "unconstrained" and method.only_for != "mini-batches"
 )
+PAGE = Path("fairalm-compare.html")
 
 
 def compare(
+    context: typer.Context,
     data: opt.DataArgument,
     target: opt.Target = None,
     protected: opt.Protected = None,
@@ -57,7 +62,8 @@ def compare(
 
     What comes out: per rule the mean ± standard deviation over the splits of the test error and of the criterion's
     measure, the mean gap in training, and how many fits that took. With -o, a .csv of this table, or a .json with
-    every split too.
+    every split too, and what fairalm report reads. And a page of all models, FILE with .html at its end; without -o,
+    fairalm-compare.html, which a later one replaces.
 
     For example:
       fairalm compare compas
@@ -107,18 +113,30 @@ def compare(
         say_error(f"Warning: left out: {message}")
     result = metrics(
         data=data_entry(people.data.name, people.data.frame, people.labels, people.groups),
-        config={"constraint": constraint, "tol": tol, "estimator": estimator, "seeds": seeds, "test_size": test_size},
+        config={
+            **source_entry(people),
+            "constraint": constraint,
+            "tol": tol,
+            "estimator": estimator,
+            "seeds": seeds,
+            "test_size": test_size,
+        },
         splits={},
+        command=shlex.join(["fairalm", *context.find_root().obj]),
         rules=rows,
-        runs=[{"seed": seed, **single.to_dict()} for seed, single in results],
+        runs=[single.to_run(seed) for seed, single in results],
     )
     if out is not None and out.suffix.lower() == ".csv":
         write_table(out, pd.DataFrame(rows))
     elif out is not None:
         write_json(out, result)
+    page = PAGE if out is None else out.with_suffix(".html")
     if as_json:
+        if out is not None:
+            write_report(result, page)
         print_json(result)
         return
+    said = write_report(result, page)
     show_people(people)
     say(protected_sentence(people))
     say(f"Criterion {_words.criterion(criterion, people.label, people.groups.n_groups)}")
@@ -139,6 +157,7 @@ def compare(
         say(note)
     if out is not None:
         say_path(f"Written to {out}")
+    say_path(said)
 
 
 def _summary(rule: str, results: Sequence[Result], measure: str) -> dict[str, Any]:

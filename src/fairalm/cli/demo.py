@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,8 @@ from fairalm.cli import _words
 from fairalm.cli._data import Source, read_people
 from fairalm.cli._models import make_constraint, make_estimator
 from fairalm.cli._output import percent, print_json, print_table, progress, say, say_path, working
-from fairalm.cli._people import show_people
+from fairalm.cli._page import PAGE, write_report
+from fairalm.cli._people import show_people, source_entry
 from fairalm.cli._rules import PLAIN, Result, Split, footnotes, marked, rules_of
 from fairalm.cli.compare import ALL
 from fairalm.datasets import split
@@ -26,6 +28,7 @@ DEFAULT = DEFAULT_METHOD["sklearn"].name
 
 
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path("fairalm-demo"),
     rows: Annotated[int | None, typer.Option(min=100, hidden=True, help="Use fewer people.")] = None,
     as_json: opt.Json = False,
@@ -37,7 +40,7 @@ def demo(
 
     What comes out, in under two minutes: a table of test error and DEO (the gap in true positive rates) with 95 %
     intervals, the gap in training, and the time as a multiple of a plain fit; a picture of the trade-off,
-    tradeoff.png; and the figures in demo.json, which a later demo replaces.
+    tradeoff.png; the figures in demo.json; and a page to click through, report.html. A later demo replaces them.
 
     For example:
       fairalm demo
@@ -59,13 +62,23 @@ def demo(
             results.append(bench.result(rule, repeats=3 if rule == PLAIN else 1))  # the others are measured by it
     result = metrics(
         data=data_entry(people.data.name, people.data.frame, people.labels, people.groups),
-        config={"constraint": constraint.name, "tol": constraint.tol, "estimator": "logistic", "seed": 0},
+        config={
+            **source_entry(people),
+            "constraint": constraint.name,
+            "tol": constraint.tol,
+            "estimator": "logistic",
+            "seed": 0,
+            "test_size": 0.3,
+        },
         splits={},
+        command=shlex.join(["fairalm", *context.find_root().obj]),
         rules=[single.to_dict() for single in results],
+        runs=[single.to_run(0) for single in results],
         seconds=time.perf_counter() - start,
     )
     write_json(out / RESULTS, result)
     picture = _draw(results, constraint.tol, out / PICTURE)
+    page = write_report(out / RESULTS, out / PAGE)
     if as_json:
         print_json({"out": out, "picture": out / PICTURE if picture is None else None, **result})
         return
@@ -84,6 +97,7 @@ def demo(
         say(note)
     say_path(picture or f"Picture: {out / PICTURE}")
     say_path(f"Figures: {out / RESULTS}, after {result['seconds']:.0f} s")
+    say_path(page)
 
 
 def _row(result: Result, plain: Result) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,10 +15,12 @@ from fairalm.cli import _options as opt
 from fairalm.cli._experiment import Jobs, run_all
 from fairalm.cli._models import check_choice
 from fairalm.cli._output import print_json, print_table, say, say_path, working
+from fairalm.cli._page import write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets import load, load_law
 from fairalm.exceptions import InputError
 from fairalm.experiments.tabular import ROWS, TABLES, all_cells, run_cell, summarise
+from fairalm.experiments.tabular.page import as_run
 from fairalm.experiments.tabular.pages import CHOSEN, LEGEND, TITLES, is_changed_by_constants, latex, markdown
 from fairalm.experiments.tabular.summary import block, head, text_rows
 from fairalm.io import write_atomic
@@ -26,6 +29,7 @@ MAIN = "without-constants"
 
 
 def tabular(
+    context: typer.Context,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many splits, one per seed.")] = 10,
     first: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 0,
     jobs: Jobs = -1,
@@ -49,9 +53,9 @@ def tabular(
     shipped: name its folder in FAIRALM_DATA or with --data-dir, or pass --download.
 
     What comes out: the table, the paper's numbers beside ours, on the terminal and as table.md, table.csv and
-    table.tex; a picture of the trade-off per data set; and under cells/ the configuration and all figures of every
-    method, data set and seed. Ten seeds take about half an hour on two cores. Stop it at any time: the same
-    command goes on where it was.
+    table.tex; per data set a picture of the trade-off, and a page with every model; and under cells/ the configuration
+    and all figures of every method, data set and seed. Ten seeds take about half an hour on two cores. Stop it at any
+    time: the same command goes on where it was.
 
     For example:
       fairalm reproduce tabular
@@ -71,6 +75,10 @@ def tabular(
     write_atomic(out / "table.tex", latex(table).encode())
     write_table(out / "table.csv", table)
     no_picture = _draw(table, names, out)
+    command = shlex.join(["fairalm", *context.find_root().obj])
+    pages = [
+        write_report(as_run(results, name, MAIN, command, data_dir), out / f"report-{name}.html") for name in names
+    ]
     if as_json:
         print_json({"out": out, "table": table.to_dict("records"), "failed": n_failed})
         return
@@ -78,6 +86,8 @@ def tabular(
     if no_picture:
         say(no_picture)
     say_path(f"Written to {out} (table.md, .csv, .tex; cells), after {time.perf_counter() - start:.0f} s")
+    for line in dict.fromkeys(pages):
+        say_path(line)
 
 
 def _names(text: str, what: str, known: Sequence[str] | dict[str, Any]) -> list[str]:

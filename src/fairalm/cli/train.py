@@ -15,6 +15,7 @@ from fairalm.cli._data import Source
 from fairalm.cli._models import ESTIMATORS, check_choice
 from fairalm.cli._nets import ADVERSARIAL, BATCH_SIZE, EPOCHS, NETS, Nets, processes
 from fairalm.cli._output import percent, print_json, print_table, say, say_error, say_path
+from fairalm.cli._page import PAGE, write_report
 from fairalm.cli._people import protected_sentence, show_people
 from fairalm.cli._photos import TEST
 from fairalm.cli._run import Run, run
@@ -128,10 +129,10 @@ def train(
     """Train a fair model and measure it on people it has not seen.
 
     What comes out: a table of the fair model beside the plain one, with 95 % intervals, and a folder RUN with
-    model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round) and
-    metrics.json (all figures; what --json prints). Of a net for pictures model.pt and settings.json, for
-    fairalm.vision.train.load_run, are in the place of model.skops; plain/ is the plain net and test.csv lists the
-    test pictures, for fairalm cam.
+    model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round),
+    metrics.json (all figures; what --json prints) and report.html (a page of them, see fairalm report). Of a net for
+    pictures model.pt and settings.json, for fairalm.vision.train.load_run, are in the place of model.skops; plain/ is
+    the plain net and test.csv lists the test pictures, for fairalm cam.
 
     A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
     Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...
@@ -214,6 +215,7 @@ def train(
             write_json(folder / METRICS, result)
         if nets is not None:
             nets.forget()
+        page = write_report(out, out / PAGE)
     for warning in done.fair.warnings:
         say_error(f"Warning: {as_options(str(warning))}")
     if as_json:
@@ -222,6 +224,7 @@ def train(
     show(done)
     written = f"model.pt, settings.json, history.json, plain, {TEST}" if settings.is_pictures else "model.skops"
     say_path(f"Written to {out}: {written}, config.json, history.csv, metrics.json")
+    say_path(page)
 
 
 def show(done: Run) -> None:

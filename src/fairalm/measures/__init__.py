@@ -1,6 +1,6 @@
 """Numbers about predictions, each with its interval on data the model was not fitted on."""
 
-from fairalm.measures.binning import bin_scores
+from fairalm.measures.binning import bin_scores, merge_bins
 from fairalm.measures.entry import splits_entry
 from fairalm.measures.gaps import MEASURES, Definition, measure_all, measure_of, measures_of
 from fairalm.measures.intervals import difference_interval, range_interval, rate_interval, ratio_interval
@@ -43,6 +43,7 @@ __all__ = [
     "measure_all",
     "measure_of",
     "measures_of",
+    "merge_bins",
     "people_to_settle",
     "predictive_parity",
     "range_interval",

@@ -61,6 +61,33 @@ def bin_scores(scores: Any, positive: BoolArray, groups: Groups, *, min_cell: in
     return {"edges": edges[cuts].tolist(), "min_cell": min_cell, "counts": counts}
 
 
+def merge_bins(binned: dict[str, Any], min_cell: int) -> dict[str, Any]:
+    """Merge the bins of :func:`bin_scores` further, for a larger `min_cell`; a smaller one changes nothing.
+
+    Examples
+    --------
+    >>> binned = {"edges": [0, 0.4, 1], "min_cell": 10, "counts": {"a": {"other": [0, 0], "target": [11, 19]}}}
+    >>> merge_bins(binned, 15)["counts"]
+    {'a': {'other': [0], 'target': [30]}}
+    """
+    if min_cell <= binned["min_cell"]:
+        return binned
+    cells = [(group, label) for group, labels in binned["counts"].items() for label in labels]
+    kept = [
+        (group, label)
+        for group, label in cells
+        if (row := binned["counts"][group][label]) is not None and (sum(row) >= min_cell or not any(row))
+    ]
+    edges = binned["edges"]
+    table = np.array([binned["counts"][group][label] for group, label in kept], dtype=np.int64)
+    cuts = _merge(table.reshape(len(kept), len(edges) - 1), min_cell)
+    merged = {cell: np.add.reduceat(row, cuts[:-1]).tolist() for cell, row in zip(kept, table, strict=True)}
+    counts = {
+        group: {label: merged.get((group, label)) for label in labels} for group, labels in binned["counts"].items()
+    }
+    return {"edges": [edges[cut] for cut in cuts], "min_cell": min_cell, "counts": counts}
+
+
 def _check_scores(scores: Any, n_rows: int) -> FloatArray:
     values = np.asarray(scores, dtype=float)
     if values.ndim != 1:

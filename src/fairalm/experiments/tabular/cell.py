@@ -17,6 +17,7 @@ from fairalm._validation import FloatArray, IntArray, encode_groups
 from fairalm.datasets import load, preprocess, split
 from fairalm.exceptions import InputError
 from fairalm.experiments.tabular.rows import ROWS, Row, Setting
+from fairalm.measures import splits_entry
 from fairalm.measures.chance import chance_gap
 from fairalm.selection import nvp
 
@@ -99,7 +100,11 @@ class _People:
             model = row.fit(setting, seed, X, self.y[fitted], self.groups[fitted])
             seconds = time.perf_counter() - begin
             chances = row.chances(model, unseen, self.groups[measured])
-            return {**figures(chances, self.y[measured], self.codes[measured]), "seconds": seconds}
+            found = {**figures(chances, self.y[measured], self.codes[measured]), "seconds": seconds}
+            if measured is self.test and np.isin(chances, (0.0, 1.0)).all():  # for the report; of draws none is kept
+                groups = self.groups[measured]
+                found["entry"] = splits_entry(self.y[measured], chances == 1, sensitive_features=groups, target=1)
+            return found
 
         return run
 

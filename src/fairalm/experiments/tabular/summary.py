@@ -34,7 +34,7 @@ def summarise(results: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     lines = [
         {**result["config"], "choice": choice, **result["choices"][choice]} for result in results for choice in CHOICES
     ]
-    frame = pd.DataFrame(lines)
+    frame = pd.DataFrame(lines).drop(columns="entry", errors="ignore")
     frame["constants"] = frame["selection"].isin((0.0, 1.0))
     percent = [*SPREAD, "chance"]
     frame[percent] *= 100

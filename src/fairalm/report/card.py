@@ -1,0 +1,109 @@
+"""A model card in Markdown, headed by the metadata that the Hugging Face hub reads."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from fairalm.report.words import MEASURES
+
+
+def model_card(facts: Mapping[str, Any]) -> str:
+    """The card of the model that the verdict is about.
+
+    Parameters
+    ----------
+    facts : dict
+        From :func:`fairalm.report.facts.gather`.
+    """
+    model, criterion, people = facts["models"][facts["headline"]], facts["criterion"], facts["people"]
+    run, verdict = facts["runs"][model["run"]], facts["verdict"]
+    groups = [
+        [group["name"], *("hidden" if n is None else f"{n:,}" for n in (*group["counts"], group["total"]))]
+        for group in people["groups"]
+    ]
+    rates = [
+        [group["name"], *(f"{f['text']} {f['interval']}" if f else "hidden" for f in group["rates"].values())]
+        for group in model["groups"]
+    ]
+    names = [rate["name"] for rate in facts["rates"].values()]
+    sizes = ", ".join(f"{number} {part}" for part, number in people["sizes"].items())
+    parts = [
+        _metadata(facts, model),
+        f"# {escape(run['name'])}",
+        f"Predicts {escape(facts['label'])}. Trained with fairalm, {_settings(model)}.",
+        "## Fairness",
+        f"{escape(criterion['sentence'])} **{verdict['outcome'].capitalize()}.** {escape(verdict['text'])}",
+        f"Test error {model['error']['text']}. Brackets are 95 % intervals on people the model has not seen.",
+        _table(["group", *names], rates),
+        "\n".join(f"- {rate['name']}: {escape(rate['meaning'])}" for rate in facts["rates"].values()),
+        "## Data",
+        f"{escape(run['data'])}: {sizes}. Protected: {escape(' × '.join(run['protected']))}. Fingerprint"
+        f" `{run['fingerprint']}`.",
+        _table(["group", *people["labels"], "all"], groups),
+        "## Limits",
+        "\n".join(f"- {escape(text)}" for text in facts["limits"]),
+        "## How it was made",
+        f"{_code(run['command'])}, {run['split']}, {run['seconds']:.1f} s of fitting, "
+        + ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+        + ".",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
+    """YAML, of which JSON text is a part."""
+    task = facts["task"]
+    measured = {"error": model["error"], facts["criterion"]["key"]: model["gap"]}
+    metrics = [
+        {"type": name, "name": f"test {MEASURES[name]}", "value": round(figure["value"], 5)}
+        for name, figure in measured.items()
+        if figure["value"] is not None
+    ]
+    result = {
+        "task": {"type": task},
+        "dataset": {"name": facts["people"]["name"], "type": "tabular" if task.startswith("tabular") else "image"},
+        "metrics": metrics,
+    }
+    index = [{"name": facts["runs"][model["run"]]["name"], "results": [result]}]
+    lines = [
+        "library_name: fairalm",
+        f"pipeline_tag: {task}",
+        f"tags: {_yaml(['fairness', 'fairalm', facts['criterion']['name']])}",
+    ]
+    if metrics:  # the hub refuses results without any
+        lines.append(f"model-index: {_yaml(index)}")
+    return "\n".join(["---", *lines, "---"])
+
+
+def _yaml(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _settings(model: Mapping[str, Any]) -> str:
+    return ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(c if c == "---" else escape(c) for c in line) + " |" for line in lines)
+
+
+def _code(text: str) -> str:
+    """A code span that no backtick in it ends."""
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " * bool(longest)
+    return f"{fence}{space}{' '.join(text.split())}{space}{fence}"
+
+
+def escape(text: str) -> str:
+    r"""Text that Markdown shows as it is.
+
+    >>> escape("<b>|a_b")
+    '\\<b\\>\\|a\\_b'
+    """
+    return re.sub(r"([\\`*_{}\[\]<>|#&~])", r"\\\1", " ".join(str(text).split()))

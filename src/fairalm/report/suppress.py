@@ -1,0 +1,96 @@
+"""What of a count may be shown.
+
+The unit is a row: the people of one group and label, of whom some are predicted right. A row of 1 to ``min_cell - 1``
+people is hidden, and with it all that needs it. In other rows, a part of 1 to ``min_cell - 1`` people is only said to
+be that small, and the other part follows suit, so that neither comes out by subtraction. Every rate is then computed
+from these bands alone, so it says no more than they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import Any
+
+from fairalm.measures import RATES, rate_interval
+
+Band = tuple[int, int]  # a count: at least, at most
+ROWS = (("tp", "fn"), ("tn", "fp"))  # label is the target; it is not
+
+
+def is_small(count: int, min_cell: int) -> bool:
+    """Whether a count is of somebody, and of too few."""
+    return 0 < count < min_cell
+
+
+def bands(counts: Mapping[str, int], min_cell: int) -> dict[str, Band | None]:
+    """What may be said of a group's confusion counts; None for those of a row with too few people.
+
+    Examples
+    --------
+    >>> bands({"tp": 50, "fn": 3, "tn": 5, "fp": 0}, 10)
+    {'tp': (44, 52), 'fn': (1, 9), 'tn': None, 'fp': None}
+    """
+    shown: dict[str, Band | None] = {}
+    for right, wrong in ROWS:
+        a, b = counts[right], counts[wrong]
+        n = a + b
+        if is_small(n, min_cell):
+            shown |= {right: None, wrong: None}
+        elif is_small(a, min_cell) and is_small(b, min_cell):
+            band = (n - min_cell + 1, min_cell - 1)
+            shown |= {right: band, wrong: band}
+        elif is_small(a, min_cell) or is_small(b, min_cell):
+            few = (1, min(min_cell - 1, n - min_cell))
+            many = (n - few[1], n - few[0])
+            shown |= {right: few, wrong: many} if a < b else {right: many, wrong: few}
+        else:
+            shown |= {right: (a, a), wrong: (b, b)}
+    return shown
+
+
+def is_exact(shown: Mapping[str, Band | None]) -> bool:
+    """Whether every count is shown as it is."""
+    return all(band is not None and band[0] == band[1] for band in shown.values())
+
+
+def rate_band(shown: Mapping[str, Band | None], rate: str) -> dict[str, Any] | None:
+    """A rate from what may be said of the counts: ``least`` and ``most``, and the ends of the interval around them.
+
+    Returns
+    -------
+    dict or None
+        None where a row it needs is hidden; empty where nobody is in the cell.
+
+    Examples
+    --------
+    >>> band = rate_band({"tp": (44, 52), "fn": (1, 9), "tn": None, "fp": None}, "tpr")
+    >>> round(band["least"], 3), round(band["most"], 3)
+    (0.83, 0.981)
+    """
+    above, below = RATES[rate]
+    if any(shown[name] is None for name in below):
+        return None
+    found = []
+    for counts in product(*map(_ends, ((shown[a], shown[b]) for a, b in ROWS))):
+        table = {
+            name: value
+            for row, values in zip(ROWS, counts, strict=True)
+            for name, value in zip(row, values, strict=True)
+        }
+        k, n = (sum(table[name] for name in names) for names in (above, below))
+        if n:
+            low, high = rate_interval(k, n)
+            found.append((k / n, float(low), float(high)))
+    if not found:
+        return {}
+    values, lows, highs = zip(*found, strict=True)
+    return {"least": min(values), "most": max(values), "low": min(lows), "high": max(highs)}
+
+
+def _ends(row: tuple[Band | None, Band | None]) -> list[tuple[int, int]]:
+    """The two ways a row can be at its extremes; its sum stays. A hidden one is not looked at."""
+    right, wrong = row
+    if right is None or wrong is None:
+        return [(0, 0)]
+    return [(right[0], wrong[1]), (right[1], wrong[0])]

@@ -1,0 +1,322 @@
+"use strict";
+(() => {
+  const read = (id) => JSON.parse(document.getElementById(id).textContent);
+  const facts = read("facts"), charts = read("charts"), views = {};
+  const $ = (id) => document.getElementById(id);
+  const percent = (x) => (100 * x).toFixed(1) + " %";
+  const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+  // text only ever goes in as text
+  function make(tag, text, attributes = {}, children = []) {
+    const element = document.createElement(tag);
+    if (text !== null && text !== undefined) element.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  }
+
+  function table(caption, head, rows, attributes = {}) {
+    const cell = (content, tag, scope) => {
+      const made = make(tag, null, scope ? { scope } : {});
+      made.setAttribute("dir", "auto");
+      if (content instanceof Node) made.append(content);
+      else if (Array.isArray(content)) made.append(content[0], make("small", content[1]));
+      else made.textContent = content;
+      return made;
+    };
+    const body = rows.map((row) => make("tr", null, {}, row.map((c, i) => cell(c, i ? "td" : "th", i ? null : "row"))));
+    const parts = [make("tbody", null, {}, body)];
+    if (head) parts.unshift(make("thead", null, {}, [make("tr", null, {}, head.map((c) => cell(c, "th", "col")))]));
+    if (caption) parts.unshift(make("caption", caption, { dir: "auto" }));
+    return make("table", null, attributes, parts);
+  }
+
+  // a wide table scrolls in its box, which the keyboard must reach
+  function put(id, ...children) {
+    const box = $(id);
+    box.replaceChildren(...children);
+    if (box.classList.contains("scroll")) {
+      const is_wide = box.scrollWidth > box.clientWidth + 1 || box.scrollHeight > box.clientHeight + 1;
+      if (is_wide) { box.tabIndex = 0; box.setAttribute("role", "region"); box.setAttribute("aria-label", "Table, scrolls"); }
+      else { box.removeAttribute("tabindex"); box.removeAttribute("role"); box.removeAttribute("aria-label"); }
+    }
+  }
+
+  function tip(handler, event, item, value) {
+    const box = $("tip");
+    box.hidden = !value;
+    if (!value) return;
+    box.textContent = value;
+    const left = Math.min(event.clientX + 12, innerWidth - box.offsetWidth - 8);
+    box.style.left = `${Math.max(8, left)}px`;
+    box.style.top = `${event.clientY + 14}px`;
+  }
+
+  async function draw(name, data, box) {
+    const spec = charts[name];
+    for (const entry of spec.data) if (entry.name in data) entry.values = data[entry.name];
+    const options = { mode: "vega", renderer: "svg", actions: false, tooltip: tip, hover: true };
+    const { view } = await vegaEmbed(box, spec, options);
+    views[name] = view;
+    return view;
+  }
+
+  // counts: [least, most], or null where they are hidden
+  const count = (band) => {
+    if (!band) return "hidden";
+    if (band[0] === band[1]) return band[0].toLocaleString("en");
+    return band[1] < facts.min_cell ? `under ${facts.min_cell}` : `${band[0].toLocaleString("en")} to ${band[1].toLocaleString("en")}`;
+  };
+
+  const headline = facts.models[facts.headline];
+  let chosen = headline;
+
+  function verdict() {
+    const { verdict, criterion } = facts;
+    $("title").textContent = facts.title;
+    $("demand").textContent = criterion.sentence;
+    $("verdict").dataset.outcome = verdict.outcome;
+    $("outcome").firstElementChild.textContent = capital(verdict.outcome) + ".";
+    $("measured").textContent = `Model ${headline.name}, on people it has not seen: ${verdict.text}`;
+  }
+
+  function people() {
+    const { people, min_cell } = facts;
+    const words = { rows: "people in the data", train: "to train on", test: "to test on", dropped: "left out" };
+    $("sizes").textContent = Object.entries(people.sizes).map(([key, n]) => `${n} ${words[key]}`).join(", ") + ".";
+    const rows = people.groups.map((g) => [
+      g.name,
+      ...g.counts.map((n) => (n === null ? "hidden" : n.toLocaleString("en"))),
+      g.total === null ? "hidden" : g.total.toLocaleString("en"),
+      g.base_rate === null ? "hidden" : percent(g.base_rate),
+    ]);
+    put("people", table("Group by label", ["group", ...people.labels, "all", "base rate"], rows));
+    const is_small = headline.groups.some((g) => Object.values(g.counts).some((band) => !band));
+    $("small").hidden = !people.has_hidden && !is_small;
+    $("small").textContent =
+      `Some groups have fewer than ${min_cell} people of a label, in the data or among the test people: too few to judge, ` +
+      "and too few to show. Their counts, and sums from which these would follow, are hidden; totals are rounded.";
+  }
+
+  const rateTable = (groups) => {
+    const names = Object.keys(facts.rates);
+    const rows = groups.map((g) => [
+      g.name,
+      ...names.map((rate) => (g.rates[rate] ? [g.rates[rate].text, g.rates[rate].interval || ""] : "hidden")),
+    ]);
+    return table(null, ["group", ...names.map((rate) => facts.rates[rate].name)], rows);
+  };
+
+  function rates() {
+    $("rates-of").textContent = `Model ${headline.name}, test people, with 95 % intervals.`;
+    const rows = headline.groups.flatMap((g) =>
+      Object.entries(g.rates).filter(([, f]) => f && f.low !== null).map(([rate, f]) => ({ rate: facts.rates[rate].name, group: g.name, ...f })));
+    put("rates", rateTable(headline.groups));
+    put("meanings", ...Object.values(facts.rates).flatMap((r) => [make("dt", r.name), make("dd", r.meaning, { dir: "auto" })]));
+    return draw("rates", { rates: rows }, $("chart-rates"));
+  }
+
+  // the threshold: counts of everybody at or above a stop, and what follows from them
+  function countsAt(stop) {
+    return chosen.scores.above.map((rows) => {
+      const counts = {};
+      for (const [hit, rest] of [["tp", "fn"], ["fp", "tn"]]) {
+        const row = rows[hit];
+        counts[hit] = row && [row[stop + 1], row[stop + 1]];
+        counts[rest] = row && [row[0] - row[stop + 1], row[0] - row[stop + 1]];
+      }
+      return counts;
+    });
+  }
+
+  function share(counts, rate) {
+    const [above, below] = facts.definitions[rate];
+    if (below.some((name) => !counts[name])) return null;
+    const sum = (names) => names.reduce((total, name) => total + counts[name][0], 0);
+    return sum(below) ? sum(above) / sum(below) : NaN;
+  }
+
+  function gapAt(all) {
+    const gaps = facts.criterion.rates.map((rate) => {
+      const found = all.map((counts) => share(counts, rate));
+      if (found.includes(null)) return null;
+      const defined = found.filter((x) => !Number.isNaN(x));
+      return defined.length > 1 ? Math.max(...defined) - Math.min(...defined) : null;
+    });
+    return gaps.includes(null) ? null : Math.max(...gaps);
+  }
+
+  function matrices(groups) {
+    const yes = facts.label;
+    put("matrices", ...groups.map((g) => {
+      const c = g.counts;
+      return table(g.name, ["", "predicted so", "not"], [
+        [yes, count(c.tp), count(c.fn)],
+        ["others", count(c.fp), count(c.tn)],
+      ]);
+    }));
+  }
+
+  function own() {
+    $("threshold-value").textContent = "its own decisions";
+    $("threshold").setAttribute("aria-valuetext", "the model's own decisions");
+    $("threshold-gap").textContent = "";
+    matrices(chosen.groups);
+    put("chosen-rates", rateTable(chosen.groups));
+  }
+
+  function moved() {
+    const stop = Number($("threshold").value), edge = chosen.scores.edges[stop];
+    const all = countsAt(stop), gap = gapAt(all);
+    const text = `score of ${edge} or more`;
+    $("threshold-value").textContent = text;
+    $("threshold").setAttribute("aria-valuetext", text);
+    $("threshold-gap").textContent =
+      `${facts.criterion.measure} at this threshold: ` +
+      (gap === null ? "hidden, or undefined." : `${percent(gap)}, without interval.`);
+    $("threshold-gap").dataset.gap = gap === null ? "" : gap;
+    const groups = all.map((counts, i) => ({
+      name: chosen.groups[i].name,
+      counts,
+      rates: Object.fromEntries(Object.keys(facts.rates).map((rate) => {
+        const x = share(counts, rate);
+        return [rate, x === null ? null : { text: Number.isNaN(x) ? "nobody" : percent(x) }];
+      })),
+    }));
+    matrices(groups);
+    put("chosen-rates", rateTable(groups));
+  }
+
+  const point = (model) => ({
+    id: model.id,
+    kind: { fairalm: "fairalm's rules", plain: "plain model", other: "other methods" }[model.kind],
+    tip: `${model.name}: gap ${model.gap.text}, error ${model.error.text}`,
+    gap: model.gap.value, gap_low: model.gap.low, gap_high: model.gap.high,
+    error: model.error.value, error_low: model.error.low, error_high: model.error.high,
+  });
+  const isDrawn = (model) => model.gap.value !== null && model.error.value !== null;
+  const points = (models) => models.filter(isDrawn).map(point);
+
+  function curves(models, curve) {
+    return models.flatMap(({ id, name, history }) => {
+      const is_multiplier = (key) => key.startsWith("lambda") || key.startsWith("dual");
+      const lines = Object.keys(history).filter((key) => (curve === "multiplier" ? is_multiplier(key) : key === curve));
+      return lines.flatMap((key) => history.round
+        .map((round, i) => ({ model: name, line: `${id} ${key}`, round, value: history[key][i] }))
+        .filter((row) => row.value !== null));
+    });
+  }
+
+  function choose(model) {
+    chosen = model;
+    $("chosen-name").textContent = `Model ${model.name}`;
+    const marks = [facts.front.includes(model.id) && "on the Pareto front", facts.nvp === model.id && "NVP's choice"];
+    $("chosen-figures").textContent =
+      [`${capital(model.verdict)}: ${facts.criterion.measure} ${model.gap.text}, test error ${model.error.text}`, ...marks]
+        .filter(Boolean).join("; ") + ".";
+    for (const button of document.querySelectorAll("#models button"))
+      button.setAttribute("aria-pressed", String(Number(button.dataset.id) === model.id));
+    const scores = model.scores;
+    $("slider").hidden = !scores;
+    $("no-slider").hidden = Boolean(scores);
+    $("no-slider").textContent = "No threshold to move: the model keeps no scores, or too few people lie between any two.";
+    if (scores) {
+      const n = scores.edges.length;
+      $("stops").textContent =
+        `It stops where at least ${facts.min_cell} people, or nobody, of each group and label lie between: ${n} stop${n === 1 ? "" : "s"}.`;
+      $("threshold").max = scores.edges.length - 1;
+      $("threshold").value = Math.floor(scores.edges.length / 2);
+    }
+    own();
+    put("settings", table(null, null, Object.entries(model.settings).map(([k, v]) => [k, String(v)]), { class: "plain" }));
+    if (views.tradeoff) views.tradeoff.data("chosen", points([model])).runAsync();
+    for (const [name, view] of Object.entries(views))
+      if (name.startsWith("curve-")) view.data("chosen", curves([model], name.slice(6))).runAsync();
+  }
+
+  function explorer() {
+    const n = facts.models.length, shown = facts.models.filter(isDrawn).length;
+    $("explorer-help").textContent =
+      `${n} model${n === 1 ? "" : "s"}. The green band is within the tolerance. ` +
+      (facts.front.length ? "The dashed line joins the models that no other beats in both. " : "") +
+      (facts.nvp === null ? "" : "NVP is the smallest gap among models with at least 0.9 of the best accuracy. ") +
+      "Choose a point, or a model in the list, to see its figures." +
+      (shown < n ? ` ${n - shown} not drawn: undefined or hidden.` : "");
+    const rows = facts.models.map((model) => {
+      const button = make("button", model.name, { type: "button", "data-id": model.id, "aria-pressed": "false" });
+      button.addEventListener("click", () => choose(model));
+      const marks = [facts.front.includes(model.id) && "front", facts.nvp === model.id && "NVP"].filter(Boolean);
+      return [button, model.error.text, model.gap.text, model.verdict, marks.join(", ")];
+    });
+    put("models", table(null, ["model", "test error", facts.criterion.measure, "criterion", ""], rows));
+    $("list").open = n <= 12;
+    $("list").addEventListener("toggle", () => put("models", ...$("models").childNodes));
+    $("threshold").addEventListener("input", moved);
+    $("own").addEventListener("click", own);
+    const by_id = (ids) => points(ids.map((id) => facts.models[id]));
+    const drawn = draw("tradeoff", {
+      points: points(facts.models),
+      front: by_id(facts.front),
+      nvp: facts.nvp === null ? [] : by_id([facts.nvp]).map((p) => ({ ...p, mark: "NVP" })),
+      chosen: points([chosen]),
+    }, $("chart-tradeoff"));
+    return drawn.then((view) => view.addEventListener("click", (event, item) => {
+      if (item && item.datum && item.datum.id !== undefined) choose(facts.models[item.datum.id]);
+    }));
+  }
+
+  function training() {
+    const names = Object.keys(charts).filter((name) => name.startsWith("curve-"));
+    $("training").hidden = !names.length;
+    return names.map((name) => {
+      const box = make("div", null, { class: "chart" });
+      $("curves").append(box);
+      const curve = name.slice(6);
+      return draw(name, { curves: curves(facts.models, curve), chosen: curves([chosen], curve) }, box);
+    });
+  }
+
+  function maps() {
+    $("heat").hidden = !facts.maps.length;
+    for (const found of facts.maps) {
+      $("maps").append(
+        make("p", `${found.pictures.toLocaleString("en")} pictures; some of them, under the highest places of each net's map:`),
+        make("img", null, { src: found.sheet, alt: "Pictures under heat maps; the tables give what they show in numbers." }),
+        ...found.tables.map((t) => make("div", null, { class: "scroll" }, [
+          table(capital(t.title), ["", ...t.nets], t.rows.map((row) => [row.name, ...row.cells]))])),
+      );
+    }
+  }
+
+  function done() {
+    for (const run of facts.runs) {
+      const versions = Object.entries(run.versions).map(([name, v]) => `${name} ${v}`).join(", ");
+      const rows = [
+        ["command", make("code", run.command || "not kept")],
+        ["data", run.data], ["fingerprint", make("code", run.fingerprint)],
+        ["protected", run.protected.join(" × ")], ["split", run.split],
+        ["duration", `${run.seconds.toFixed(1)} s`], ["versions", versions],
+      ];
+      $("done").append(make("h3", `Run ${run.name}`, { dir: "auto" }), table(null, null, rows, { class: "plain" }));
+    }
+    put("limits", ...facts.limits.map((text) => make("li", text, { dir: "auto" })));
+    $("privacy").textContent =
+      `No row of the data is in this page. Counts under ${facts.min_cell} people are not shown; rates and gaps that would ` +
+      "give them away are shown as ranges or in whole points.";
+  }
+
+  function theme() {
+    const root = document.documentElement, button = $("theme");
+    const isDark = () => root.dataset.theme === "dark" ||
+      (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    const show = () => button.setAttribute("aria-pressed", String(isDark()));
+    button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; show(); });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+    show();
+  }
+
+  theme(); verdict(); people();
+  const drawings = [rates(), explorer(), ...training()];
+  maps(); done(); choose(headline);
+  Promise.all(drawings).then(() => { document.documentElement.dataset.ready = performance.now(); });
+})();

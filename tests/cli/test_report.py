@@ -1,0 +1,76 @@
+import json
+import sys
+
+import pytest
+
+ARGS = ("--target", "hired", "--protected", "sex")
+
+
+def test_commands_end_with_the_page(run, table, tmp_path):
+    code, out, _ = run("train", table, *ARGS, "-o", "r")
+    assert code == 0
+    assert out.splitlines()[-1] == "Page: r/report.html"
+    assert (tmp_path / "r" / "report.html").stat().st_size < 3_000_000
+    code, out, _ = run("compare", table, *ARGS, "--seeds", 1, "--methods", "secant", "-o", "c.csv")
+    assert out.splitlines()[-1] == "Page: c.html"
+    assert "secant" in (tmp_path / "c.html").read_text()
+    code, out, _ = run("compare", table, *ARGS, "--seeds", 1, "--methods", "secant")
+    assert out.splitlines()[-1] == "Page: fairalm-compare.html"
+    assert (tmp_path / "fairalm-compare.html").is_file()
+
+
+def test_report_of_several_runs(run, table, tmp_path):
+    run("train", table, *ARGS, "-o", "a")
+    run("compare", table, *ARGS, "--seeds", 1, "--methods", "secant", "-o", "c.json")
+    code, out, _ = run("report", "a", "c.json", "-o", "both.html", "--figures", "figures", "--json")
+    assert code == 0
+    printed = json.loads(out)
+    assert printed["bytes"] == (tmp_path / "both.html").stat().st_size
+    assert (
+        printed["verdict"]["outcome"]
+        == json.loads((tmp_path / "a" / "metrics.json").read_text())["criterion"]["verdict"]
+    )
+    assert {"rates.pdf", "rates.png", "tradeoff.pdf", "curve-gap.png"} <= {
+        p.name for p in (tmp_path / "figures").iterdir()
+    }
+    assert (tmp_path / "figures" / "tradeoff.pdf").read_bytes().startswith(b"%PDF")
+    assert (tmp_path / "figures" / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = run("report", "a", "-o", "a.html", "--min-cell", 1)
+    assert code == 0
+    assert out.startswith("Among people with hired = yes")
+    assert out.splitlines()[-1] == "Page: a.html"
+
+
+def test_card(run, table, tmp_path):
+    run("train", table, *ARGS, "-o", "a")
+    code, out, _ = run("card", "a")
+    assert code == 0
+    assert out.startswith("---\nlibrary_name: fairalm\n")
+    assert run("card", "a", "-o", "card.md")[1] == "Card: card.md\n"
+    assert (tmp_path / "card.md").read_text() == out
+
+
+def test_what_cannot_be_is_said_in_a_sentence(run, table, tmp_path):
+    run("train", table, *ARGS, "-o", "a")
+    for args, said in (
+        (("report", "b"), "b is not a run of fairalm: there is no such file or folder."),
+        (("report", "a", "-o", "a.txt"), "a.txt must end in .html."),
+        (("report", "a", "-o", "a/report.html"), "a/report.html exists: choose another file, or pass --overwrite."),
+        (("card", "a", "--min-cell", 0), "min-cell"),
+    ):
+        code, out, err = run(*args)
+        assert code == 2
+        assert out == ""
+        assert said in err
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_without_the_extra_one_line_says_so(run, table, tmp_path, monkeypatch, command):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    more = ("-o", "r") if command == "train" else ("--seeds", 1, "--methods", "secant")
+    code, out, _ = run(command, table, *ARGS, *more)
+    assert code == 0
+    assert out.splitlines()[-1] == 'No page. The page needs vl-convert-python: pip install "fairalm[report]".'
+    code, _, err = run("report", "r") if command == "train" else (2, "", "pip install")
+    assert code == 2
+    assert "pip install" in err

@@ -1,0 +1,119 @@
+"""Runs as the commands write them, and a real browser."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from threadpoolctl import threadpool_limits
+from typer.testing import CliRunner
+
+from fairalm.cli import app
+
+CHROMIUM = Path("/usr/bin/chromium")
+NASTY = ['"><b>x</b>', 'd\'Arc & "co"', "אבג", "😀 </script><!--"]
+
+
+def call(*args):
+    with threadpool_limits(1):
+        result = CliRunner().invoke(app, [str(arg) for arg in args])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def make_table(path, names, n, column="sex", seed=0):
+    """A made-up table whose groups differ in a skill that decides."""
+    rng = np.random.default_rng(seed)
+    code = rng.integers(0, len(names), n)
+    skill, town = rng.normal(size=n), code + rng.normal(size=n)
+    hired = np.where(skill + 0.4 * town + rng.normal(size=n) > 0.3, "yes", "no")
+    columns = {"skill": skill.round(3), "town": town.round(3), column: np.array(names, dtype=object)[code]}
+    frame = pd.DataFrame({**columns, "hired": hired})
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="session")
+def table(folder):
+    return make_table(folder / "people.csv", ["F", "M"], 4000)
+
+
+@pytest.fixture(scope="session")
+def trained(folder, table):
+    """A run whose every cell is large enough to be shown."""
+    call("train", table, "--target", "hired", "--protected", "sex", "-o", folder / "trained")
+    return folder / "trained"
+
+
+@pytest.fixture(scope="session")
+def compared(folder, table):
+    args = ("--target", "hired", "--protected", "sex", "--seeds", 2, "--methods", "secant,augmented,reweight")
+    call("compare", table, *args, "-o", folder / "compared.json")
+    return folder / "compared.json"
+
+
+@pytest.fixture(scope="session")
+def many(folder, compared):
+    """Two hundred models, by repeating those of a few splits."""
+    metrics = json.loads(compared.read_text())
+    runs = metrics["runs"]
+    metrics["runs"] = [{**runs[i % len(runs)], "seed": i // len(runs)} for i in range(200)]
+    (folder / "many.json").write_text(json.dumps(metrics))
+    return folder / "many.json"
+
+
+@pytest.fixture(scope="session")
+def nasty(folder):
+    """A run on a table whose names are an attack."""
+    column = "<script>alert(1)</script>"
+    file = make_table(folder / "nasty.csv", NASTY, 3000, column=column)
+    call("train", file, "--target", "hired", "--protected", column, "-o", folder / "nasty")
+    return folder / "nasty"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Write a page and open it with the network off; any word on the console is an error."""
+    from fairalm.report.facts import gather
+    from fairalm.report.page import write_page
+
+    said, contexts = [], []
+
+    def call(*runs, width=1000, scheme="light", **options):
+        file = tmp_path / f"{len(contexts)}.html"
+        write_page(file, gather(runs, **options))
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(300_000)  # a busy machine is no failure
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        page.on(
+            "request", lambda request: None if request.url.startswith(("file:", "data:")) else said.append(request.url)
+        )
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield call
+    for context in contexts:
+        context.close()
+    assert said == []

@@ -1,0 +1,219 @@
+import copy
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from fairalm._validation import encode_groups
+from fairalm.exceptions import InputError
+from fairalm.measures import Measure, bin_scores, group_rates, measure_of, merge_bins, people_to_settle
+from fairalm.report.facts import gather
+from fairalm.report.page import page
+from fairalm.report.specs import rows, specs
+
+
+def content(run):
+    return json.loads((run / "metrics.json").read_text())
+
+
+def counts_of(metrics, group, **counts):
+    """Put other confusion counts into the fair model's test people, and all that follows from them."""
+    changed = copy.deepcopy(metrics)
+    entry = changed["splits"]["test"]
+    entry["groups"][group] |= counts
+    y, predicted, names = [], [], []
+    for name, cells in entry["groups"].items():
+        for key, (label, said) in {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}.items():
+            y += [label] * cells[key]
+            predicted += [said] * cells[key]
+            names += [name] * cells[key]
+    rates = group_rates(y, predicted, sensitive_features=names, target=1)
+    for measure in ("error", "deo"):
+        entry[measure] = measure_of(measure, rates).to_dict()
+    entry.pop("scores", None)
+    return changed
+
+
+def test_the_verdict_is_that_of_the_run(trained):
+    metrics, facts = content(trained), gather([trained])
+    verdict = facts["verdict"]
+    assert verdict["outcome"] == metrics["criterion"]["verdict"]
+    gap = Measure("deo", **metrics["splits"]["test"]["deo"])
+    assert str(gap) in verdict["text"]
+    assert "1 point" in verdict["text"]
+    assert facts["criterion"]["sentence"].startswith("Among people with hired = yes, the share the model misses")
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.04])
+def test_how_many_more_people_would_settle_it(trained, gap):
+    metrics = content(trained)
+    entry = {
+        "value": gap,
+        "low": 0.0,
+        "high": 0.06,
+        "n": 600,
+        "n_min": 250,
+        "signed": gap,
+        "note": "",
+        "split": "heldout",
+    }
+    metrics["splits"]["test"]["deo"] = entry
+    n_test = metrics["splits"]["test"]["error"]["n"]
+    times = people_to_settle(Measure("deo", **entry), 0.01) / 250
+    half = max(gap, 0.06 - gap)
+    assert times == pytest.approx((half / (gap - 0.01)) ** 2, rel=0.01)  # width shrinks with the root
+    said = gather([metrics])["verdict"]["text"]
+    assert f"about {float(f'{n_test * (times - 1):.1e}'):,.0f} more test people" in said
+
+
+def test_verdicts_that_need_no_more_people(trained):
+    for low, high, outcome in ((0.0, 0.005, "met"), (0.02, 0.06, "not met")):
+        metrics = content(trained)
+        metrics["splits"]["test"]["deo"] |= {"value": (low + high) / 2, "low": low, "high": high}
+        verdict = gather([metrics])["verdict"]
+        assert verdict["outcome"] == outcome
+        assert "more test people" not in verdict["text"]
+
+
+def test_a_constant_model_is_no_success(trained):
+    metrics = content(trained)
+    for name in "FM":
+        metrics = counts_of(metrics, name, tp=0, fp=0, fn=200, tn=200)
+    assert "predicts one label for everybody" in gather([metrics])["verdict"]["text"]
+
+
+def test_large_counts_are_shown_as_they_are(trained):
+    metrics, facts = content(trained), gather([trained])
+    for name, model in (("splits", facts["models"][0]), ("plain", facts["models"][1])):
+        entry = (metrics["splits"] if name == "splits" else metrics["plain"]["splits"])["test"]
+        assert model["error"]["value"] == entry["error"]["value"]
+        for group in model["groups"]:
+            for key, band in group["counts"].items():
+                assert band == [entry["groups"][group["name"]][key]] * 2
+            for rate, figure in group["rates"].items():
+                kept = entry["groups"][group["name"]]["rates"][rate]
+                for end in ("value", "low", "high"):
+                    assert figure[end] == pytest.approx(kept[end], abs=1e-5)
+
+
+def test_a_small_group_and_label_is_gone_with_all_that_needs_it(trained):
+    metrics = counts_of(content(trained), "F", tp=4, fn=3)
+    facts = gather([metrics])
+    model = facts["models"][0]
+    group = model["groups"][0]
+    assert group["counts"]["tp"] is None
+    assert [rate for rate, figure in group["rates"].items() if figure] == ["fpr"]
+    assert model["gap"]["value"] is None
+    assert "hidden" in facts["verdict"]["text"]
+    assert "3 people" not in page(facts)
+    assert "7 people" not in page(facts)
+
+
+def test_pages_are_the_same_whatever_the_small_count(trained):
+    """What is on the page of the groups does not tell 3 missed from 4; the gap and the error do so in whole points."""
+    metrics = content(trained)
+    found = []
+    for fn in (3, 4):
+        facts = gather([counts_of(metrics, "F", tp=200 - fn, fn=fn)])
+        model = facts["models"][0]
+        assert model["groups"][0]["counts"]["fn"] == [1, 9]
+        for name in ("error", "gap"):
+            for end in ("value", "low", "high"):
+                assert 100 * model[name][end] == pytest.approx(round(100 * model[name][end]))
+        found.append(model["groups"])
+    assert found[0] == found[1]
+
+
+def test_people_of_too_few_are_hidden_with_their_sums(trained):
+    metrics = content(trained)
+    metrics["data"]["groups"]["F"]["no"] = 6
+    people = gather([metrics])["people"]
+    first = people["groups"][0]
+    assert people["labels"] == ["yes", "no"]
+    assert first["counts"][1] is None
+    assert first["total"] is None
+    assert first["base_rate"] is None
+    assert people["sizes"]["rows"] == "about 4,000"
+    tested = metrics["splits"]["test"]["groups"]["F"]
+    metrics = content(trained)
+    metrics["data"]["groups"]["F"]["no"] = tested["fp"] + tested["tn"] + 5  # five to train on, by subtraction
+    assert gather([metrics])["people"]["groups"][0]["counts"][1] is None
+
+
+@pytest.mark.parametrize("min_cell", [10, 60, 200])
+def test_thresholds_part_nobody_or_enough(trained, min_cell):
+    facts = gather([trained], min_cell=min_cell)
+    for model, entry in zip(
+        facts["models"], (content(trained)["splits"], content(trained)["plain"]["splits"]), strict=True
+    ):
+        if model["scores"] is None:
+            assert min_cell > 10  # too few people between any two
+            continue
+        for group, rows_ in zip(model["groups"], model["scores"]["above"], strict=True):
+            for key, row in rows_.items():
+                own = entry["test"]["groups"][group["name"]][key]
+                for a, b in [*itertools.pairwise(row), (row[-1], 0), *((count, own) for count in row[1:])]:
+                    assert abs(a - b) == 0 or abs(a - b) >= min_cell
+
+
+def test_merging_bins_further_is_binning_with_larger_cells():
+    rng = np.random.default_rng(0)
+    scores, positive = rng.uniform(size=3000), rng.uniform(size=3000) < 0.4
+    groups = encode_groups(rng.choice(["a", "b"], 3000))
+    fine, coarse = (bin_scores(scores, positive, groups, min_cell=m) for m in (10, 90))
+    merged = merge_bins(fine, 90)
+    assert len(merged["edges"]) == len(coarse["edges"])
+    for rows_ in merged["counts"].values():
+        for row in rows_.values():
+            assert all(count == 0 or count >= 90 for count in row)
+    assert merge_bins(fine, 5) is fine
+
+
+def test_front_and_choice(compared):
+    facts = gather([compared])
+    models = facts["models"]
+    assert len(models) == 2 * (4 + 2 * any(m["kind"] == "other" for m in models))
+    for model in models:
+        beaten = any(
+            other["error"]["value"] <= model["error"]["value"]
+            and other["gap"]["value"] <= model["gap"]["value"]
+            and (other["error"]["value"], other["gap"]["value"]) != (model["error"]["value"], model["gap"]["value"])
+            for other in models
+        )
+        assert not (beaten and model["id"] in facts["front"])
+    trained = [single["splits"]["train"] for single in json.loads(compared.read_text())["runs"]]
+    best = max(1 - entry["error"]["value"] for entry in trained)
+    able = [i for i, entry in enumerate(trained) if 1 - entry["error"]["value"] >= 0.9 * best]
+    assert facts["nvp"] == min(able, key=lambda i: (trained[i]["deo"]["value"], trained[i]["error"]["value"]))
+
+
+def test_runs_on_other_data_are_named(trained, nasty):
+    facts = gather([trained, nasty])
+    assert [model["name"] for model in facts["models"]][:2] == ["trained: secant", "trained: plain"]
+    assert "different data" in facts["limits"][0]
+
+
+def test_charts_have_their_data(trained):
+    facts = gather([trained])
+    for name, spec in specs(facts).items():
+        used = {layer["data"]["name"] for layer in spec["layer"] if "name" in layer.get("data", {})}
+        used |= {spec["data"]["name"]} if "data" in spec else set()
+        assert used <= set(rows(facts, name))
+        assert all(rows(facts, name)[key] for key in used - {"front", "nvp"})
+
+
+def test_what_is_no_run_is_refused(tmp_path, trained):
+    with pytest.raises(InputError, match=r"it has no metrics\.json"):
+        gather([tmp_path])
+    with pytest.raises(InputError, match="no such file"):
+        gather([tmp_path / "x"])
+    (tmp_path / "a.json").write_text('{"schema": 1, "config": {}}')
+    with pytest.raises(InputError, match="does not say what a report needs"):
+        gather([tmp_path / "a.json"])
+    with pytest.raises(InputError, match="`min_cell` must be 1 or more"):
+        gather([trained], min_cell=0)
+    with pytest.raises(InputError, match="no run"):
+        gather([])
+    with pytest.raises(InputError, match=r"has no sheet\.png"):
+        gather([trained], maps=tmp_path)

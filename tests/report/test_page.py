@@ -1,0 +1,182 @@
+"""The real page in a real browser."""
+
+import json
+import statistics
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import fairalm.io
+from fairalm.cli._data import Source, read_people
+from fairalm.cli._models import make_estimator
+from fairalm.datasets import preprocess
+from fairalm.measures import Measure, measure_all
+from fairalm.report.facts import gather
+from fairalm.report.page import page as page_text
+
+POINTS = "#chart-tradeoff [class*=points] path"
+MOST_BYTES = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def people(trained):
+    """Test people as the run had them: features, labels, groups."""
+    config = fairalm.io.load(trained / "config.json")
+    everyone = read_people(Source(config["data"], "hired", ("sex",)))
+    train, test = everyone.split(0.3, 0)
+    return everyone, train, test
+
+
+def matrices(page):
+    """Group -> the four counts as they stand on the page."""
+    found = {}
+    for box in page.locator("#matrices table").all():
+        cells = [cell.replace(",", "") for cell in box.locator("td").all_inner_texts()]
+        found[box.locator("caption").inner_text()] = [int(cell) for cell in cells]
+    return found
+
+
+def crossed(y, predicted, groups):
+    """The same from the rows."""
+    table = pd.crosstab([groups, y], predicted).reindex(columns=["yes", "no"], fill_value=0)
+    return {g: [*table.loc[(g, "yes")].tolist(), *table.loc[(g, "no")].tolist()] for g in np.unique(groups)}
+
+
+def test_verdict_and_choice(show, trained, people):
+    everyone, train, test = people
+    page = show(trained)
+    metrics = fairalm.io.load(trained / "metrics.json")
+    said = page.locator("#verdict").inner_text()
+    assert metrics["criterion"]["verdict"].capitalize() + "." in said
+    assert str(Measure("deo", **metrics["splits"]["test"]["deo"])) in said
+    assert "at most 1 point" in said
+
+    y, groups, X = everyone.labels[test], everyone.names[test].astype(str), everyone.X.iloc[test]
+    fair = fairalm.io.load(trained / "model.skops")
+    assert matrices(page) == crossed(y, fair.predict(X), groups)
+    plain = make_pipeline(preprocess(everyone.X), make_estimator("logistic", 0))
+    plain.fit(everyone.X.iloc[train], everyone.labels[train])
+    expected = crossed(y, plain.predict(X), groups)
+    assert expected != matrices(page)
+
+    page.get_by_role("button", name="plain").focus()  # by keyboard
+    page.keyboard.press("Enter")
+    assert page.locator("#chosen-name").inner_text() == "Model plain"
+    assert matrices(page) == expected
+    assert page.get_by_role("button", name="plain").get_attribute("aria-pressed") == "true"
+    page.locator(POINTS).first.click()  # by mouse
+    assert page.locator("#chosen-name").inner_text() == "Model secant"
+    assert matrices(page) == crossed(y, fair.predict(X), groups)
+    page.locator(POINTS).first.hover()
+    assert str(Measure("deo", **metrics["splits"]["test"]["deo"])) in page.locator("#tip").inner_text()
+
+
+@pytest.mark.parametrize(
+    "constraint", ["equal-opportunity", "equalized-odds", "demographic-parity", "predictive-parity"]
+)
+def test_slider_is_the_measure_at_that_threshold(show, trained, people, constraint):
+    everyone, _, test = people
+    metrics = json.loads((trained / "metrics.json").read_text())
+    metrics["config"]["constraint"] = constraint  # the same model, judged by another criterion
+    page = show(metrics)
+    measure = gather([metrics])["criterion"]["key"]
+    model = fairalm.io.load(trained / "model.skops")
+    y, groups = everyone.labels[test], everyone.names[test].astype(str)
+    scores = model.predict_proba(everyone.X.iloc[test])[:, 1]
+    slider = page.locator("#threshold")
+    n_stops = int(slider.get_attribute("max")) + 1
+    assert n_stops > 3
+    own = matrices(page)
+    slider.focus()
+    page.keyboard.press("Home")
+    for stop in range(n_stops):
+        if stop:
+            page.keyboard.press("ArrowRight")
+        threshold = gather([metrics])["models"][0]["scores"]["edges"][stop]
+        predicted = np.where(scores >= threshold, "yes", "no")
+        if stop or n_stops // 2:  # Home moved it
+            found = measure_all(y, predicted, sensitive_features=groups, target="yes")[measure].value
+            assert float(page.locator("#threshold-gap").get_attribute("data-gap")) == pytest.approx(found, abs=1e-12)
+            assert f"{100 * found:.1f} %" in page.locator("#threshold-gap").inner_text()
+            assert matrices(page) == crossed(y, predicted, groups)
+            assert str(threshold) in slider.get_attribute("aria-valuetext")
+    page.get_by_role("button", name="Its own decisions").click()
+    assert matrices(page) == own
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [("nasty", 390, "light"), ("compared", 390, "dark"), ("compared", 1000, "light"), ("trained", 1000, "dark")],
+)
+def test_no_overflow_and_accessible(show, request, name, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    page = show(request.getfixturevalue(name), width=width, scheme=scheme)
+    for summary in page.locator("details:not([open]) summary").all():
+        summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 200) == (scheme == "dark")
+    found = axe.Axe().run(page).response["violations"]
+    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+    assert serious == [], [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in serious]
+
+
+def test_theme_can_be_changed(show, trained):
+    page = show(trained)
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_names_are_text(show, nasty):
+    metrics = json.loads((nasty / "metrics.json").read_text())
+    page = show(nasty)
+    names = list(metrics["splits"]["test"]["groups"])
+    assert len(names) == 4
+    for where in ("#people tbody th", "#rates tbody th", "#matrices caption"):
+        assert page.locator(where).all_inner_texts() == names
+    legend = page.locator("#chart-rates .role-legend-label text").all_text_contents()
+    assert [text.strip() for text in legend] == names
+    assert "<script>alert(1)</script>" in page.locator("#done").inner_text()
+    assert page.evaluate("document.scripts.length") == 4
+    assert page.locator("b").count() == 0
+
+
+def test_two_hundred_models_are_soon_there(show, trained, many):
+    facts = gather([many])
+    assert len(facts["models"]) == 200
+    assert len(page_text(facts).encode()) < MOST_BYTES
+    times = {}
+    for run in (trained, many):
+        page, times[run] = show(run), []
+        for _ in range(3):
+            page.reload()
+            page.wait_for_selector("html[data-ready]", state="attached")
+            times[run].append(float(page.get_attribute("html", "data-ready")))
+    assert statistics.median(times[many]) <= 3 * statistics.median(times[trained]), times
+    page.get_by_text("All models as a list").click()
+    page.locator("#models button").last.click()
+    assert page.locator("#chosen-name").inner_text() == f"Model {facts['models'][-1]['name']}"
+
+
+def test_small_cells_are_hidden(show, nasty):
+    page = show(nasty, min_cell=400)
+    assert page.locator("#small").is_visible()
+    assert "hidden" in page.locator("#people").inner_text()
+    assert page.locator("#no-slider").is_visible()
+    assert "hidden" in page.locator("#verdict").inner_text()
+
+
+def test_heat_maps(show, trained, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (8, 8), "red").save(tmp_path / "sheet.png")
+    share = {"value": 0.31, "low": 0.2, "high": 0.4, "n": 50, "n_min": 50}
+    leak = {"fair": {"overlap": share, "chance": share}}
+    (tmp_path / "cam.json").write_text(json.dumps({"data": {"pictures": 50}, "leak": leak, "focus": {}}))
+    page = show(trained, maps=tmp_path)
+    assert page.evaluate("document.querySelector('#maps img').naturalWidth") == 8
+    assert "31.0 % [20.0, 40.0]" in page.locator("#maps").inner_text()
