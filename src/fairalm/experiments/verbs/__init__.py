@@ -1,0 +1,1 @@
+"""The paper's table of verb pairs, on Waterbirds and on scenes with imSitu's counts, and on imSitu where it is."""
