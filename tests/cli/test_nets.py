@@ -27,6 +27,7 @@ def test_a_net_on_a_table(run, table, tmp_path):
         "history.csv",
         "metrics.json",
         "model.skops",
+        "report.html",
     ]
     metrics = load(tmp_path / "r" / "metrics.json")
     assert metrics["config"]["estimator"] == "mlp"
@@ -80,7 +81,7 @@ def test_options_that_do_not_go_together(run, tmp_path, options, match):
 def test_compare_says_that_nets_are_for_train(run):
     code, _, err = run("compare", "compas", "--estimator", "mlp")
     assert code == 2
-    assert "only fairalm train can do" in err
+    assert "only fairalm train can train" in err
 
 
 @pytest.mark.parametrize("signal_name", ["SIGKILL", "SIGINT"])

@@ -70,6 +70,7 @@ def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estima
         "metrics.json",
         "model.pt",
         "plain",
+        "report.html",
         "settings.json",
         "test.csv",
     ]

@@ -286,8 +286,8 @@ def is_in_second_epoch(folder):
 @pytest.mark.parametrize(
     ("how", "settings"),
     [
-        ("SIGKILL", "dict(flip=True, heldout=make_pictures(seed=2), epochs=15)"),
-        ("SIGINT", "dict(method=Adversary(), epochs=15)"),
+        ("SIGKILL", "dict(flip=True, heldout=make_pictures(seed=2), epochs=60)"),
+        ("SIGINT", "dict(method=Adversary(), epochs=60)"),
     ],
 )
 def test_a_run_that_was_stopped_goes_on_to_the_same_net(tmp_path, how, settings):

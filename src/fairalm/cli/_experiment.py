@@ -18,6 +18,12 @@ Jobs = Annotated[int, typer.Option(metavar="J", min=-1, help="Processes.", show_
 Quick = Annotated[bool, typer.Option("--quick", help="A small version, in minutes, to see that all works.")]
 
 
+def check_jobs(jobs: int) -> None:
+    """Refuse 0 processes."""
+    if jobs == 0:
+        raise InputError("--jobs must be 1 or more, or -1 for one per core; got 0.")
+
+
 def run_all(
     cells: Sequence[C],
     out: Path,
@@ -46,8 +52,7 @@ def run_all(
     results, n_failed
         What came to an end, and how many cells did not, which are named on stderr.
     """
-    if jobs == 0:
-        raise InputError("--jobs must be 1 or more, or -1 for one per core; got 0.")
+    check_jobs(jobs)
     out.mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be
     store = Store(out)
     to_do = [cell for cell in cells if store.read(cell) is None]

@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, run_all
+from fairalm.cli._experiment import Jobs, check_jobs, run_all
 from fairalm.cli._models import check_choice
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._page import write_report
@@ -62,6 +62,7 @@ def tabular(
       fairalm reproduce tabular --seeds 3 --tables compas,german -o quick
     """
     start = time.perf_counter()
+    check_jobs(jobs)
     names, methods = _names(tables, "data set", TABLES), _names(rows, "method", ROWS)
     with working("looking for the data"):
         if "law" in names and download:

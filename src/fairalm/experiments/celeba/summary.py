@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairalm.experiments.celeba.paper import PAPER
+from fairalm.experiments.markdown import markdown_table
 from fairalm.vision.leak import average
 
 FIGURES = ("error", "deo", "fnr_women", "fnr_men")
@@ -144,14 +145,9 @@ def markdown(table: pd.DataFrame, sweep: pd.DataFrame, eta: float) -> str:
     """Both tables."""
     parts = [
         POINT_LEGEND,
-        _markdown_table(POINT_HEAD, point_rows(table)),
+        markdown_table(POINT_HEAD, point_rows(table)),
         ABLATION_LEGEND,
-        _markdown_table(ABLATION_HEAD, ablation_rows(sweep)),
+        markdown_table(ABLATION_HEAD, ablation_rows(sweep)),
         f"FairALM's eta for ResNet-18 by the validation part: {eta:g}.",
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(names: list[str], rows: list[list[str]]) -> str:
-    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

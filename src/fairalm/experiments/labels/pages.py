@@ -10,6 +10,7 @@ from fairalm.experiments.labels.cell import BATCH_SIZE, EPOCHS, GROUPS, SIZE
 from fairalm.experiments.labels.paper import PAPER
 from fairalm.experiments.labels.plan import TRIED
 from fairalm.experiments.labels.summary import DEFAULT, LEVEL, F, Row, U, findings, labels_shown, rows_of
+from fairalm.experiments.markdown import markdown_table
 
 FAIR = {F: "F", DEFAULT: "default"}
 DEO_HEAD = ["label", "U", *FAIR.values(), "paper: U, F"]
@@ -84,17 +85,17 @@ def markdown(table: pd.DataFrame, rates: pd.DataFrame, etas: pd.DataFrame, chose
     parts = [chosen, LEGEND]
     for protected in GROUPS:
         parts.append(f"**DEO, protected: {protected}**")
-        parts.append(_markdown_table(DEO_HEAD, deo_rows(table, protected)))
+        parts.append(markdown_table(DEO_HEAD, deo_rows(table, protected)))
     for protected in GROUPS:
         parts.append(f"**Precision, protected: {protected}**")
-        parts.append(_markdown_table(PRECISION_HEAD, precision_rows(table, protected)))
+        parts.append(markdown_table(PRECISION_HEAD, precision_rows(table, protected)))
     parts.append("\n".join(f"- {line}" for line in findings(table)))
     for protected in GROUPS:
         parts.append(f"### All labels without a constraint, protected: {protected}")
-        parts.append(_markdown_table(ALL_HEAD, all_rows(table, protected)))
+        parts.append(markdown_table(ALL_HEAD, all_rows(table, protected)))
     parts.append("### The settings tried: means on the validation part")
     for setting, runs in (("lr", rates), ("eta", etas)):
-        parts.append(_markdown_table([setting, *MEANS.values()], tried_rows(runs, setting)))
+        parts.append(markdown_table([setting, *MEANS.values()], tried_rows(runs, setting)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,8 +121,3 @@ def _interval(row: Row | None, name: str, *, sign: str = "") -> str:
 
 def _listed(values: Iterable[float]) -> str:
     return ", ".join(f"{value:g}" for value in values)
-
-
-def _markdown_table(names: list[str], lines: list[list[str]]) -> str:
-    every = [names, ["---", *["---:"] * (len(names) - 1)], *lines]
-    return "\n".join("| " + " | ".join(line) + " |" for line in every)

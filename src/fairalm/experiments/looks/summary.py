@@ -10,6 +10,7 @@ import pandas as pd
 from fairalm.experiments.looks.cell import ATTRIBUTE, FAIR, PLAIN
 from fairalm.experiments.looks.paper import CLAIMS
 from fairalm.experiments.looks.sets import SETS
+from fairalm.experiments.markdown import markdown_table
 from fairalm.vision.leak import average
 
 BOTH, DIFFERENCE = "both", "difference"
@@ -122,17 +123,10 @@ def markdown(table: pd.DataFrame) -> str:
     parts, names = [LEGEND], list(table["set"].unique())
     for name in names:
         parts.append(f"**{title(table, name)}**")
-        parts.append(_markdown_table(HEAD, text_rows(table, name)))
+        parts.append(markdown_table(HEAD, text_rows(table, name)))
         parts.append(" ".join(notes(table, name)))
-    parts.append(
-        _markdown_table(["the paper on FairALM's net", *(SETS[name].title for name in names)], verdicts(table))
-    )
+    parts.append(markdown_table(["the paper on FairALM's net", *(SETS[name].title for name in names)], verdicts(table)))
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _verdict(low: float, high: float) -> str:

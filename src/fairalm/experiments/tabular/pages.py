@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fairalm.experiments.markdown import markdown_table
 from fairalm.experiments.tabular.cell import TABLES
 from fairalm.experiments.tabular.paper import PAPER
 from fairalm.experiments.tabular.rows import ROWS
@@ -37,13 +38,8 @@ def markdown(table: pd.DataFrame) -> str:
             for name in part["table"].unique():
                 lines = block(table, with_protected=with_protected, choice=choice, name=name)
                 parts.append(f"**{TABLES[name]}**, {lines['seeds'].max()} seeds")
-                parts.append(_markdown_table(head(name), text_rows(lines, name)))
+                parts.append(markdown_table(head(name), text_rows(lines, name)))
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(names: list[str], rows: list[list[str]]) -> str:
-    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def latex(table: pd.DataFrame) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairalm.experiments.markdown import markdown_table
 from fairalm.experiments.verbs.paper import PAPER
 from fairalm.experiments.verbs.rules import SEVEN
 from fairalm.experiments.verbs.steady import COLUMNS
@@ -136,23 +137,27 @@ def markdown(
     parts = [LEGEND, f"{seeds} seeds."]
     data = list(table["data"].unique())
     if "waterbirds" in data:
-        parts += ["### Waterbirds", _table(*block(table, "waterbirds"))]
+        parts += ["### Waterbirds", markdown_table(*block(table, "waterbirds"))]
     if not compared.empty:
         parts += [
             "FairALM with a held-out dual less the others, seed by seed, in points:",
-            _table(*differences(compared)),
+            markdown_table(*differences(compared)),
         ]
     for kind in ("scenes", "imsitu"):
         if any(name.startswith(kind) for name in data):
             parts += [f"### The paper's table, on {'imSitu' if kind == 'imsitu' else 'scenes with its counts'}"]
-            parts += [_table(*paper_shape(table, kind))]
+            parts += [markdown_table(*paper_shape(table, kind))]
     if any(name.startswith("scenes") for name in data):
-        parts += ["### What one set of scenes says", _table(*one_set(table)), ZERO_LEGEND, _table(*zero(zeroed))]
+        parts += [
+            "### What one set of scenes says",
+            markdown_table(*one_set(table)),
+            ZERO_LEGEND,
+            markdown_table(*zero(zeroed)),
+        ]
     if not steadied.empty:
-        parts += ["### Steadiness over eta, Waterbirds", f"{STEADY_LEGEND} {STEADY_MORE}", _table(*steady(steadied))]
+        parts += [
+            "### Steadiness over eta, Waterbirds",
+            f"{STEADY_LEGEND} {STEADY_MORE}",
+            markdown_table(*steady(steadied)),
+        ]
     return "\n\n".join(parts) + "\n"
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairalm.experiments.markdown import markdown_table
 from fairalm.experiments.xray import changes, summary
 
 
@@ -14,16 +15,11 @@ def markdown(nets: pd.DataFrame, results: Sequence[Mapping[str, Any]]) -> str:
     """All tables: means and spreads, the paper's claims, what else changes."""
     parts = [
         f"{nets['seed'].nunique()} seeds, {nets['epochs'].max()} epochs. {summary.LEGEND}",
-        _table(summary.HEAD, summary.rows(summary.summarise(nets))),
+        markdown_table(summary.HEAD, summary.rows(summary.summarise(nets))),
         summary.small_print(nets, results),
     ]
     claims = summary.claims(nets)
     if not claims.empty:
-        parts += [summary.CLAIMS_LEGEND, _table(summary.CLAIMS_HEAD, summary.claim_rows(claims), left=2)]
-        parts += [changes.LEGEND, _table(changes.HEAD, changes.rows(changes.changes(results)), left=2)]
+        parts += [summary.CLAIMS_LEGEND, markdown_table(summary.CLAIMS_HEAD, summary.claim_rows(claims), left=2)]
+        parts += [changes.LEGEND, markdown_table(changes.HEAD, changes.rows(changes.changes(results)), left=2)]
     return "\n\n".join(parts) + "\n"
-
-
-def _table(names: list[str], lines: list[list[str]], *, left: int = 1) -> str:
-    bars = ["---"] * left + ["---:"] * (len(names) - left)
-    return "\n".join("| " + " | ".join(line) + " |" for line in [names, bars, *lines])
