@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
+from fairalm.cli._models import check_choice
 from fairalm.cli._output import progress, say, say_error
 from fairalm.exceptions import InputError
 from fairalm.experiments.cells import Cell, Result, Store, run_cells
@@ -22,6 +23,26 @@ def check_jobs(jobs: int) -> None:
     """Refuse 0 processes."""
     if jobs == 0:
         raise InputError("--jobs must be 1 or more, or -1 for one per core; got 0.")
+
+
+def by_comma(text: str, what: str, known: Iterable[str]) -> list[str]:
+    """The names in an option, each once, in the order of `known`."""
+    names = tuple(known)
+    chosen = [name.strip() for name in text.split(",") if name.strip()]
+    for name in chosen:
+        check_choice(what, name, names)
+    if not chosen:
+        raise InputError(f"No {what} is named; there are {', '.join(names)}.")
+    return [name for name in names if name in chosen]
+
+
+def drawn(draw: Callable[[], None]) -> str:
+    """Draw the pictures; what to say if that is not possible."""
+    try:
+        draw()
+    except ImportError as error:
+        return f"No pictures: {error}"
+    return ""
 
 
 def run_all(

@@ -21,12 +21,12 @@ from fairalm.cli._photos import IMAGE, LEFT, TEST, find_photos, read_photos
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.io import metrics, write_json
 from fairalm.measures import Measure
+from fairalm.report.maps import RESULTS, SHEET
 from fairalm.vision.leak import AREA, average, check_area, difference, focus, leak
 
 if TYPE_CHECKING:
     from fairalm.vision.train import PictureModel
 
-SHEET, RESULTS = "sheet.png", "cam.json"
 FAIR, PLAIN, AGAINST = "fair", "unconstrained", "against"
 DIFFERENCE, BOTH = "difference", "both"
 WORDS = {  # in the order of the tables; focus has an overlap too, with the mask

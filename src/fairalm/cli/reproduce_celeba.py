@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, Quick, run_all
+from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._tables import write_table
 from fairalm.io import write_atomic
@@ -69,7 +69,7 @@ def celeba(
     write_atomic(out / "table.md", markdown(table, sweep, eta).encode())
     write_table(out / "table.csv", table)
     write_table(out / "eta.csv", sweep)
-    no_picture = _draw(results, table, out)
+    no_picture = drawn(lambda: _draw(results, table, out))
     if as_json:
         found = {"table": table.to_dict("records"), "etas": sweep.to_dict("records"), "eta": eta, "failed": n_failed}
         print_json({"out": out, **found})
@@ -98,13 +98,8 @@ def _show(table: pd.DataFrame, sweep: pd.DataFrame, eta: float) -> None:
     say(f"FairALM's eta for ResNet-18 by the validation part: {eta:g}.")
 
 
-def _draw(results: Sequence[Any], table: pd.DataFrame, out: Path) -> str:
-    """Draw the pictures; what to install if that is not possible."""
+def _draw(results: Sequence[Any], table: pd.DataFrame, out: Path) -> None:
     from fairalm.experiments.celeba.figure import draw_points, draw_profiles
 
-    try:
-        draw_points(table, out / "points.png")
-        draw_profiles(results, out / "profiles.png")
-    except ImportError as error:
-        return f"No pictures: {error}"
-    return ""
+    draw_points(table, out / "points.png")
+    draw_profiles(results, out / "profiles.png")

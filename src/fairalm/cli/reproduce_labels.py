@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, Quick, run_all
+from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._tables import write_table
 from fairalm.experiments.cells import Result
@@ -71,7 +71,7 @@ def labels(
     chosen = pages.settings(rates, etas, lr, eta)
     write_atomic(out / "table.md", pages.markdown(table, rates, etas, chosen).encode())
     write_table(out / "table.csv", table)
-    no_picture = _draw(table, out)
+    no_picture = drawn(lambda: _draw(table, out))
     if as_json:
         print_json({"out": out, "lr": lr, "eta": eta, "table": table.to_dict("records"), "failed": n_failed})
         return
@@ -94,12 +94,7 @@ def _show(table: pd.DataFrame, chosen: str) -> None:
         say(text)
 
 
-def _draw(table: pd.DataFrame, out: Path) -> str:
-    """Draw the picture; what to install if that is not possible."""
+def _draw(table: pd.DataFrame, out: Path) -> None:
     from fairalm.experiments.labels.figure import draw
 
-    try:
-        draw(table, "CelebA: labels that a small net predicts unfairly, with 95 % intervals", out / "labels.png")
-    except ImportError as error:
-        return f"No picture: {error}"
-    return ""
+    draw(table, "CelebA: labels that a small net predicts unfairly, with 95 % intervals", out / "labels.png")

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, Quick, run_all
-from fairalm.cli._models import check_choice
+from fairalm.cli._experiment import Jobs, Quick, by_comma, drawn, run_all
 from fairalm.cli._output import console, print_json, print_table, say, say_path
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import load_celeba, load_xray
@@ -68,14 +67,14 @@ def looks(
     table = summarise(results)
     write_atomic(out / "table.md", markdown(table).encode())
     write_table(out / "table.csv", table)
-    no_picture = ""
-    try:
+
+    def draw_all() -> None:
         from fairalm.experiments.looks.figure import draw, draw_triptychs
 
         draw(table, results, out / FIGURE)
         draw_triptychs(results, cells, out, data_dir)
-    except ImportError as error:
-        no_picture = f"No pictures: {error}"
+
+    no_picture = drawn(draw_all)
     if as_json:
         print_json({"out": out, "table": table.to_dict("records"), "failed": n_failed})
         return
@@ -96,15 +95,8 @@ def looks(
 
 def _find(text: str | None, data_dir: str | None) -> tuple[list[str], str]:
     """The sets to run, whose pictures are read here once, and what to say of those that are not there."""
-    chosen = list(CHOICES) if text is None else [name.strip() for name in text.split(",") if name.strip()]
-    for name in chosen:
-        check_choice("set", name, tuple(CHOICES))
-    if not chosen:
-        raise InputError(f"No set is named; there are {', '.join(CHOICES)}.")
     found, missing = [], []
-    for name in CHOICES:
-        if name not in chosen:
-            continue
+    for name in list(CHOICES) if text is None else by_comma(text, "set", CHOICES):
         try:
             if name in LOADERS:
                 LOADERS[name](data_dir, size=SETS[name].size, progress=console(stderr=True).is_terminal)

@@ -6,19 +6,17 @@ import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, check_jobs, run_all
-from fairalm.cli._models import check_choice
+from fairalm.cli._experiment import Jobs, by_comma, check_jobs, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._page import write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets import load, load_law
-from fairalm.exceptions import InputError
 from fairalm.experiments.tabular import ROWS, TABLES, all_cells, run_cell, summarise
 from fairalm.experiments.tabular.page import as_run
 from fairalm.experiments.tabular.pages import CHOSEN, LEGEND, TITLES, is_changed_by_constants, latex, markdown
@@ -63,7 +61,7 @@ def tabular(
     """
     start = time.perf_counter()
     check_jobs(jobs)
-    names, methods = _names(tables, "data set", TABLES), _names(rows, "method", ROWS)
+    names, methods = by_comma(tables, "data set", TABLES), by_comma(rows, "method", ROWS)
     with working("looking for the data"):
         if "law" in names and download:
             load_law(data_dir, download=True)
@@ -75,7 +73,7 @@ def tabular(
     write_atomic(out / "table.md", markdown(table).encode())
     write_atomic(out / "table.tex", latex(table).encode())
     write_table(out / "table.csv", table)
-    no_picture = _draw(table, names, out)
+    no_picture = drawn(lambda: _draw(table, names, out))
     command = shlex.join(["fairalm", *context.find_root().obj])
     pages = [
         write_report(as_run(results, name, MAIN, command, data_dir), out / f"report-{name}.html") for name in names
@@ -89,15 +87,6 @@ def tabular(
     say_path(f"Written to {out} (table.md, .csv, .tex; cells), after {time.perf_counter() - start:.0f} s")
     for line in dict.fromkeys(pages):
         say_path(line)
-
-
-def _names(text: str, what: str, known: Sequence[str] | dict[str, Any]) -> list[str]:
-    chosen = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    for name in chosen:
-        check_choice(what, name, tuple(known))
-    if not chosen:
-        raise InputError(f"No {what} is named; there are {', '.join(known)}.")
-    return [name for name in known if name in chosen]
 
 
 def _show(table: pd.DataFrame, names: Sequence[str]) -> None:
@@ -114,8 +103,7 @@ def _show(table: pd.DataFrame, names: Sequence[str]) -> None:
         say("NVP as published may choose a constant model; table.md has what it chooses.")
 
 
-def _draw(table: pd.DataFrame, names: Sequence[str], out: Path) -> str:
-    """Draw the pictures; what to install if that is not possible."""
+def _draw(table: pd.DataFrame, names: Sequence[str], out: Path) -> None:
     from fairalm.experiments.tabular.figure import draw
 
     for name in names:
@@ -123,8 +111,4 @@ def _draw(table: pd.DataFrame, names: Sequence[str], out: Path) -> str:
         if lines.empty:
             continue
         title = f"{TABLES[name]}: mean over {lines['seeds'].max()} seeds, bars are standard errors"
-        try:
-            draw(lines, title, out / f"tradeoff-{name}.png")
-        except ImportError as error:
-            return f"No pictures: {error}"
-    return ""
+        draw(lines, title, out / f"tradeoff-{name}.png")

@@ -11,8 +11,7 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, Quick, run_all
-from fairalm.cli._models import check_choice
+from fairalm.cli._experiment import Jobs, Quick, by_comma, drawn, run_all
 from fairalm.cli._output import print_json, print_table, progress, say, say_path, working
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import VERB_PAIRS, imsitu_counts
@@ -57,9 +56,7 @@ def verbs(
     """
     start = time.perf_counter()
     seeds = min(seeds, QUICK_SEEDS) if quick else seeds
-    kinds = [name.strip() for name in sets.split(",")]
-    for kind in kinds:
-        check_choice("set of pictures", kind, KINDS)
+    kinds = by_comma(sets, "set of pictures", KINDS)
     with working("loading"):
         from fairalm.experiments.verbs.cell import all_cells, run_cell
         from fairalm.experiments.verbs.data import datasets
@@ -76,7 +73,7 @@ def verbs(
     zeroed = zeros(_counts(data, data_dir, imsitu))
     write_atomic(out / "table.md", pages.markdown(table, compared, steadied, zeroed, seeds).encode())
     write_table(out / "table.csv", table)
-    no_picture = _draw(results, table, swept, out)
+    no_picture = drawn(lambda: _draw(results, table, swept, out))
     if as_json:
         tables = {"table": table, "differences": compared, "steadiness": steadied, "zero": zeroed}
         print_json({"out": out, **{k: found.to_dict("records") for k, found in tables.items()}, "failed": n_failed})
@@ -131,16 +128,11 @@ def _show(
         print_table(*pages.zero(zeroed))
 
 
-def _draw(results: Any, table: pd.DataFrame, swept: pd.DataFrame, out: Path) -> str:
-    """Draw the pictures; what to install if that is not possible."""
+def _draw(results: Any, table: pd.DataFrame, swept: pd.DataFrame, out: Path) -> None:
     from fairalm.experiments.verbs import figure
 
-    try:
-        figure.profiles(results, out / "profiles.png")
-        if "waterbirds" in set(table["data"]):
-            figure.tradeoff(table, out / "tradeoff.png")
-        if len(swept):
-            figure.steadiness(swept, out / "steadiness.png")
-    except ImportError as error:
-        return f"No pictures: {error}"
-    return ""
+    figure.profiles(results, out / "profiles.png")
+    if "waterbirds" in set(table["data"]):
+        figure.tradeoff(table, out / "tradeoff.png")
+    if len(swept):
+        figure.steadiness(swept, out / "steadiness.png")

@@ -12,7 +12,7 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._experiment import Jobs, Quick, run_all
+from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import load_xray
@@ -77,7 +77,7 @@ def xray(
         raise InputError("No net of tuberculosis came to an end: see the warnings above.")
     write_atomic(out / "table.md", markdown(nets, results).encode())
     write_table(out / "table.csv", nets)
-    no_picture = _draw(nets, results, out)
+    no_picture = drawn(lambda: _draw(nets, results, out))
     if as_json:
         tables = {"table": summary.summarise(nets), "claims": summary.claims(nets)}
         print_json({"out": out, **{k: table.to_dict("records") for k, table in tables.items()}, "failed": n_failed})
@@ -112,13 +112,8 @@ def _show(nets: pd.DataFrame, results: list[dict[str, Any]]) -> None:
         say(summary.CLAIMS_LEGEND)
 
 
-def _draw(nets: pd.DataFrame, results: list[dict[str, Any]], out: Path) -> str:
-    """Draw the pictures; what to install if that is not possible."""
+def _draw(nets: pd.DataFrame, results: list[dict[str, Any]], out: Path) -> None:
     from fairalm.experiments.xray.figure import draw, draw_profiles
 
-    try:
-        draw(nets, out / BOXES)
-        draw_profiles(results, out / PROFILES)
-    except ImportError as error:
-        return f"No pictures: {error}"
-    return ""
+    draw(nets, out / BOXES)
+    draw_profiles(results, out / PROFILES)
