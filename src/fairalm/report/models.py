@@ -12,6 +12,7 @@ from fairalm.report.runs import Model
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
 
 SHOWN_RATES = ("error", "selection", "tpr", "fpr", "ppv")
+FAR = 100.0  # times as many people: a ratio beyond says nothing more
 MOST_ROUNDS = 200  # of a training curve; longer ones are thinned
 CURVES = {"error": "error", "train_error": "error", "gap": "gap", "saddle_gap": "saddle_gap"}
 
@@ -106,7 +107,8 @@ def _settled(judged: Measure, tol: float, n_people: int) -> str:
         return "The gap is on the tolerance: no number of people would settle it."
     times = needed / judged.n_min
     more = words.about(n_people * (times - 1))
-    return f"If that is the gap, {more} more test people would settle it ({times:,.1f} times as many as now)."
+    ratio = f" ({times:,.1f} times as many as now)" if times < FAR else ", since it is so near the tolerance"
+    return f"If that is the gap, {more} more test people would settle it{ratio}."
 
 
 def is_constant(entry: Mapping[str, Any]) -> bool:
