@@ -5,16 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from fairalm.report.facts import gather
+from fairalm.report.maps import Maps
 from fairalm.report.page import write_page
 from fairalm.report.runs import Source
 
 PAGE = "report.html"
 
 
-def write_report(run: Source, page: Path) -> str:
-    """Write the page of a run, on disk or not; the line that says where it is, or what to install."""
+def older(out: Path) -> str:
+    """What is said where no cell keeps what a page needs."""
+    return f"No page: the cells in {out} were made by an older fairalm"
+
+
+def write_report(run: Source | None, page: Path, *, maps: Maps | None = None) -> str:
+    """Write the page of a run, on disk or not; the line that says where it is, or why there is none."""
+    if run is None:
+        return older(page.parent)
     try:
-        write_page(page, gather([run]))
+        write_page(page, gather([run], maps=maps))
     except ImportError as error:
         return f"No page. {error}."
     return f"Page: {page}"
