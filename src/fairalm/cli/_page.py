@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from fairalm.report.facts import gather
@@ -26,3 +27,15 @@ def write_report(run: Source | None, page: Path, *, maps: Maps | None = None) ->
     except ImportError as error:
         return f"No page. {error}."
     return f"Page: {page}"
+
+
+def write_reports(runs: Iterable[tuple[str, Source]], folder: Path) -> str:
+    """Write a page per run and name; the line that says how many and where, what to install, or why there is none."""
+    n_pages = 0
+    try:
+        for name, run in runs:
+            write_page(folder / f"{name}.html", gather([run]))
+            n_pages += 1
+    except ImportError as error:
+        return f"No page. {error}."
+    return f"Pages: {n_pages} in {folder}" if n_pages else older(folder.parent)

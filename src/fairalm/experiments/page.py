@@ -121,7 +121,7 @@ def as_run(
         return None
     frame = data.frame
     found = encode_groups(data.groups if groups is None else groups, n_rows=len(frame))
-    parts = frame["split"].value_counts() if "split" in frame else {}
+    parts: Any = frame["split"].value_counts() if "split" in frame else {}
     seeds = sorted({model["seed"] for model in kept} - {None}) or [0]
     return metrics(
         data=data_entry(name, frame, frame[data.target], found)

@@ -37,6 +37,6 @@ def judge(y: IntArray, predicted: IntArray, group: IntArray) -> Judged:
     return {name: measure.to_dict() for name, measure in found.items()} | {"selection": float(np.mean(predicted))}
 
 
-def named(group: IntArray) -> Any:
+def named(group: Any) -> Any:
     """The group of each face, in words."""
     return np.array(GROUPS)[group]
