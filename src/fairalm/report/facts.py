@@ -168,7 +168,7 @@ def _people(run: Run, min_cell: int) -> dict[str, Any]:
 def _run(run: Run) -> dict[str, Any]:
     """How it came about."""
     metrics, config = run.metrics, run.metrics["config"]
-    test, seeds, first = "the test part that the data come with", config.get("seeds"), config.get("first_seed", 0)
+    test, seeds, first = "the test part of the data", config.get("seeds"), config.get("first_seed", 0)
     if config.get("test"):
         test = f"the file {config['test']}"
     elif "test_size" in config:
