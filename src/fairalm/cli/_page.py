@@ -29,6 +29,12 @@ def write_report(run: Source | None, page: Path, *, maps: Maps | None = None) ->
     return f"Page: {page}"
 
 
+def to_say(lines: Iterable[str], out: Path) -> list[str]:
+    """Each line of several pages once; that cells are older only if there is nothing else to say."""
+    found = list(dict.fromkeys(lines))
+    return [line for line in found if line != older(out)] or found
+
+
 def write_reports(runs: Iterable[tuple[str, Source]], folder: Path) -> str:
     """Write a page per run and name; the line that says how many and where, what to install, or why there is none."""
     n_pages = 0

@@ -13,7 +13,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, by_comma, drawn, run_all
 from fairalm.cli._output import console, print_json, print_table, say, say_path
-from fairalm.cli._page import write_report
+from fairalm.cli._page import to_say, write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import load_celeba, load_xray
 from fairalm.exceptions import InputError
@@ -99,7 +99,7 @@ def looks(
         say(no_picture)
     files = f"table.md, .csv; {FIGURE}, looks-SET.png; cells"
     say_path(f"Written to {out} ({files}), after {time.perf_counter() - start:.0f} s")
-    for line in dict.fromkeys(written):
+    for line in to_say(written, out):
         say_path(line)
 
 

@@ -14,7 +14,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, by_comma, drawn, run_all
 from fairalm.cli._output import print_json, print_table, progress, say, say_path, working
-from fairalm.cli._page import write_report
+from fairalm.cli._page import to_say, write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import VERB_PAIRS, imsitu_counts
 from fairalm.experiments.verbs import pages, steady
@@ -93,7 +93,7 @@ def verbs(
     if no_picture:
         say(no_picture)
     say_path(f"Written to {out} (table.md, table.csv, pictures, cells), after {time.perf_counter() - start:.0f} s")
-    for line in dict.fromkeys(written):
+    for line in to_say(written, out):
         say_path(line)
 
 
