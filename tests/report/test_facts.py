@@ -203,6 +203,26 @@ def test_charts_have_their_data(trained):
         assert all(rows(facts, name)[key] for key in used - {"front", "nvp"})
 
 
+def test_curves_are_as_fine_as_the_counts_behind_them(compared):
+    metrics = json.loads(compared.read_text())
+    single = metrics["runs"][0] | {"seed": None, "settings": {"net": "small"}, "seconds": None}
+    single["history"] = {"error": [0.12345, 0.2], "gap": [-0.12345, 0.0], "dual_0": [0.12345, 1.0]}
+    single["splits"] = {"test": single["splits"]["test"]}
+    for part, error in (("train", 0.12), ("test", 0.1235)):  # the training people are not counted
+        facts = gather([{**metrics, "runs": [single | {"history_of": part}]}])
+        (model,) = facts["models"]
+        assert (model["name"], model["settings"]["net"]) == (single["rule"], "small")
+        assert model["history"] == {
+            "round": [1, 2],
+            "error": [error, 0.2],
+            "gap": [error, 0.0],
+            "dual_0": [0.1235, 1.0],
+        }
+        assert facts["curves_of"] == part
+        assert specs(facts)["curve-gap"]["encoding"]["x"]["axis"]["values"] == [1, 2]
+        assert facts["runs"][0]["seconds"] == metrics.get("seconds")
+
+
 def test_what_is_no_run_is_refused(tmp_path, trained):
     with pytest.raises(InputError, match=r"it has no metrics\.json"):
         gather([tmp_path])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
+
+import typer
 
 from fairalm.report.words import MEASURES, criterion, points, verdict, verdict_sentence
 
-__all__ = ["MEASURES", "METHODS", "count", "criterion", "first_line", "points", "verdict", "verdict_sentence"]
+__all__ = ["MEASURES", "METHODS", "count", "criterion", "first_line", "points", "typed", "verdict", "verdict_sentence"]
 
 METHODS: dict[str, str] = {
     "secant": "the default: the multiplier's step is measured from round to round; nothing to tune",
@@ -34,3 +37,8 @@ def count(number: int, noun: str) -> str:
 def first_line(documented: Any) -> str:
     """First line of a docstring."""
     return (documented.__doc__ or "").strip().splitlines()[0]
+
+
+def typed(context: typer.Context) -> str:
+    """The command as it was typed."""
+    return shlex.join(["fairalm", *context.find_root().obj])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, Any
 
 import numpy as np
@@ -75,7 +74,7 @@ def audit(
         gaps = {name: outcome for name, outcome in judged.items() if MEASURES[name].kind == "difference"}
         used = frame[[*dict.fromkeys((target, prediction, *protected))]]
         result = metrics(
-            command=shlex.join(["fairalm", *context.find_root().obj]),
+            command=_words.typed(context),
             data=data_entry(data, used, frame[target], groups) | {"dropped": int((groups.codes < 0).sum())},
             config={"target": target, "prediction": prediction, "protected": protected, "positive": found, "tol": tol},
             splits={"audit": splits_entry(frame[target], frame[prediction], sensitive_features=groups, target=found)},

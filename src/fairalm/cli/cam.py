@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -150,7 +149,7 @@ def cam(
     )
     numbers = _measure(found, photos.masks, area)
     result = metrics(
-        command=shlex.join(["fairalm", *context.find_root().obj]),
+        command=_words.typed(context),
         data={"name": images, "pictures": len(photos.files), "unreadable": photos.unreadable},
         config={
             "runs": {AGAINST: against, PLAIN: plain, FAIR: run},

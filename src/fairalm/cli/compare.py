@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,7 +121,7 @@ def compare(
             "test_size": test_size,
         },
         splits={},
-        command=shlex.join(["fairalm", *context.find_root().obj]),
+        command=_words.typed(context),
         rules=rows,
         runs=[single.to_run(seed) for seed, single in results],
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -71,7 +70,7 @@ def demo(
             "test_size": 0.3,
         },
         splits={},
-        command=shlex.join(["fairalm", *context.find_root().obj]),
+        command=_words.typed(context),
         rules=[single.to_dict() for single in results],
         runs=[single.to_run(0) for single in results],
         seconds=time.perf_counter() - start,

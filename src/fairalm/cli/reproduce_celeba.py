@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
+from fairalm.cli._page import PAGE, write_report
 from fairalm.cli._tables import write_table
 from fairalm.io import write_atomic
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def celeba(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path("fairalm-celeba"),
     seeds: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Seeds of the small nets.", show_default="3; 1 with --quick")
@@ -39,8 +42,8 @@ def celeba(
 
     Give the folder of CelebA in FAIRALM_DATA or with --data-dir. Settings are chosen on its validation part; error, DEO
     and false negative rates are of its test part, the printed ones beside them. It also writes table.md, two .csv
-    files, two pictures and, under nets/, both ResNets for fairalm cam. With 29,175 faces it takes some 30 minutes on
-    two cores. Stop it at any time: the same command goes on where it was.
+    files, two pictures, report.html, a page with every model, and, under nets/, both ResNets for fairalm cam. With
+    29,175 faces it takes some 30 minutes on two cores. Stop it at any time: the same command goes on where it was.
 
     For example:
       fairalm reproduce celeba --data-dir path/to/data
@@ -49,6 +52,7 @@ def celeba(
     from fairalm.datasets.images import load_celeba
     from fairalm.experiments.celeba import Plan, choose_eta, run_cell
     from fairalm.experiments.celeba.cell import FEATURES, TRAINING
+    from fairalm.experiments.celeba.page import as_run
     from fairalm.experiments.celeba.summary import ablation, markdown, points
 
     start = time.perf_counter()
@@ -56,7 +60,7 @@ def celeba(
     plan = plan if seeds is None else replace(plan, seeds=seeds)
     with working("reading the faces"):
         for size in (FEATURES["size"], *(how["size"] for how in TRAINING.values())):
-            load_celeba(data_dir, size=size, limit=plan.limit)
+            faces = load_celeba(data_dir, size=size, limit=plan.limit)
 
     def run(cells: Any) -> tuple[list[Any], int]:
         return run_all(cells, out, run_cell, jobs=jobs, data_dir=data_dir, is_quiet=as_json)
@@ -70,6 +74,7 @@ def celeba(
     write_table(out / "table.csv", table)
     write_table(out / "eta.csv", sweep)
     no_picture = drawn(lambda: _draw(results, table, out))
+    page = write_report(as_run(results, faces, _words.typed(context)), out / PAGE)
     if as_json:
         found = {"table": table.to_dict("records"), "etas": sweep.to_dict("records"), "eta": eta, "failed": n_failed}
         print_json({"out": out, **found})
@@ -78,6 +83,7 @@ def celeba(
     if no_picture:
         say(no_picture)
     say_path(f"Written to {out} (table.md, .csv; pictures; nets; cells), after {time.perf_counter() - start:.0f} s")
+    say_path(page)
 
 
 def _show(table: pd.DataFrame, sweep: pd.DataFrame, eta: float) -> None:

@@ -10,19 +10,25 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
+from fairalm.cli._page import write_reports
 from fairalm.cli._tables import write_table
+from fairalm.datasets.images import ImageDataset
 from fairalm.experiments.cells import Result
 from fairalm.experiments.labels import pages, plan
 from fairalm.experiments.labels.cell import GROUPS, Cell, load_faces, run_cell
+from fairalm.experiments.labels.page import as_runs, screened
 from fairalm.experiments.labels.summary import findings, summarise
 from fairalm.io import write_atomic
 
 FEW = 3000  # faces of each part, with --quick
+PAGES = "pages"
 
 
 def labels(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")] = Path(
         "fairalm-celeba-labels"
     ),
@@ -40,8 +46,9 @@ def labels(
     are of the test part.
 
     What comes out: the tables, the paper's numbers beside ours, on the terminal and as table.md and table.csv (all
-    labels); the picture labels.png; and under cells/ the counts and the history of every net. It takes about
-    ten minutes on two free cores. Stop it at any time: the same command goes on where it was.
+    labels); the picture labels.png; under pages/ a page for each label and protected attribute found unfair; and under
+    cells/ the counts and the history of every net. It takes about ten minutes on two free cores. Stop it at any time:
+    the same command goes on where it was.
 
     For example:
       fairalm reproduce celeba-labels
@@ -72,6 +79,7 @@ def labels(
     write_atomic(out / "table.md", pages.markdown(table, rates, etas, chosen).encode())
     write_table(out / "table.csv", table)
     no_picture = drawn(lambda: _draw(table, out))
+    written = _write_pages(table, results, load_faces(data_dir, limit), out, _words.typed(context))
     if as_json:
         print_json({"out": out, "lr": lr, "eta": eta, "table": table.to_dict("records"), "failed": n_failed})
         return
@@ -79,6 +87,15 @@ def labels(
     if no_picture:
         say(no_picture)
     say_path(f"Written to {out} (table.md, table.csv, labels.png; cells), after {time.perf_counter() - start:.0f} s")
+    say_path(written)
+
+
+def _write_pages(table: pd.DataFrame, results: list[Result], faces: ImageDataset, out: Path, command: str) -> str:
+    """Write the pages of the pairs found unfair, and say so in a line."""
+    pairs = screened(table)
+    if not pairs:
+        return "No page: no label is found unfair"
+    return write_reports(as_runs(results, pairs, faces, command), out / PAGES)
 
 
 def _show(table: pd.DataFrame, chosen: str) -> None:

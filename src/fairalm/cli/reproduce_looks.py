@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, by_comma, drawn, run_all
 from fairalm.cli._output import console, print_json, print_table, say, say_path
+from fairalm.cli._page import to_say, write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import load_celeba, load_xray
 from fairalm.exceptions import InputError
-from fairalm.experiments.looks import SETS, all_cells, run_cell
+from fairalm.experiments.cells import Result
+from fairalm.experiments.looks import SETS, Cell, all_cells, run_cell
+from fairalm.experiments.looks.page import as_run, first_maps
+from fairalm.experiments.looks.sets import read
 from fairalm.experiments.looks.summary import HEAD, LEGEND, markdown, notes, summarise, text_rows, title, verdicts
 from fairalm.io import write_atomic
 
@@ -26,6 +31,7 @@ FIGURE = "looks.png"
 
 
 def looks(
+    context: typer.Context,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many runs of each set, one per seed.")] = 10,
     sets: Annotated[
         str | None,
@@ -48,9 +54,10 @@ def looks(
     nets should not differ. Eta is chosen on validation pictures, and all figures are of test pictures.
 
     What comes out: a table per set with intervals over the seeds, on the terminal and as table.md and table.csv;
-    looks.png, the differences; looks-SET.png, the paper's triptychs, of the first seed; and under cells/ all figures.
-    Stop it at any time: the same command goes on where it was. X-rays and faces are not shipped: name the folder above
-    xray/ and celeba/ in FAIRALM_DATA or with --data-dir; without it, the scenes alone are run.
+    looks.png, the differences; looks-SET.png, the paper's triptychs, of the first seed; report-SET.html, a page with
+    every net; and under cells/ all figures. Stop it at any time: the same command goes on where it was. X-rays and
+    faces are not shipped: name the folder above xray/ and celeba/ in FAIRALM_DATA or with --data-dir; without it, the
+    scenes alone are run.
 
     For example:
       fairalm reproduce looks
@@ -75,6 +82,7 @@ def looks(
         draw_triptychs(results, cells, out, data_dir)
 
     no_picture = drawn(draw_all)
+    written = _write_pages(results, cells, out, data_dir, _words.typed(context))
     if as_json:
         print_json({"out": out, "table": table.to_dict("records"), "failed": n_failed})
         return
@@ -91,6 +99,21 @@ def looks(
         say(no_picture)
     files = f"table.md, .csv; {FIGURE}, looks-SET.png; cells"
     say_path(f"Written to {out} ({files}), after {time.perf_counter() - start:.0f} s")
+    for line in to_say(written, out):
+        say_path(line)
+
+
+def _write_pages(
+    results: Sequence[Result], cells: Sequence[Cell], out: Path, data_dir: str | None, command: str
+) -> list[str]:
+    """Write a page per set that has a result, and say so in a line each."""
+    lines = []
+    for name in dict.fromkeys(result["config"]["set"] for result in results):
+        first = next(cell for cell in cells if cell.set == name)
+        run = as_run(results, name, read(name, first.plan, first.seed, data_dir), command)
+        maps = first_maps(results, name, out / f"looks-{name}.png")
+        lines.append(write_report(run, out / f"report-{name}.html", maps=maps))
+    return lines
 
 
 def _find(text: str | None, data_dir: str | None) -> tuple[list[str], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +11,10 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, by_comma, check_jobs, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
-from fairalm.cli._page import write_report
+from fairalm.cli._page import to_say, write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets import load, load_law
 from fairalm.experiments.tabular import ROWS, TABLES, all_cells, run_cell, summarise
@@ -74,7 +74,7 @@ def tabular(
     write_atomic(out / "table.tex", latex(table).encode())
     write_table(out / "table.csv", table)
     no_picture = drawn(lambda: _draw(table, names, out))
-    command = shlex.join(["fairalm", *context.find_root().obj])
+    command = _words.typed(context)
     pages = [
         write_report(as_run(results, name, MAIN, command, data_dir), out / f"report-{name}.html") for name in names
     ]
@@ -85,7 +85,7 @@ def tabular(
     if no_picture:
         say(no_picture)
     say_path(f"Written to {out} (table.md, .csv, .tex; cells), after {time.perf_counter() - start:.0f} s")
-    for line in dict.fromkeys(pages):
+    for line in to_say(pages, out):
         say_path(line)
 
 

@@ -11,11 +11,14 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, by_comma, drawn, run_all
 from fairalm.cli._output import print_json, print_table, progress, say, say_path, working
+from fairalm.cli._page import to_say, write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import VERB_PAIRS, imsitu_counts
 from fairalm.experiments.verbs import pages, steady
+from fairalm.experiments.verbs.page import as_run
 from fairalm.experiments.verbs.summary import against, runs, summarise
 from fairalm.experiments.verbs.zero import zeros
 from fairalm.io import write_atomic
@@ -25,6 +28,7 @@ KINDS = ("waterbirds", "scenes")
 
 
 def verbs(
+    context: typer.Context,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many heads and sets of scenes.")] = 5,
     sets: Annotated[str, typer.Option(metavar="A,B", help="Pictures, by comma: waterbirds, scenes.")] = ",".join(KINDS),
     imsitu: Annotated[
@@ -46,8 +50,8 @@ def verbs(
 
     What comes out: the tables, the paper's numbers beside ours, what a DEO of 0 can mean on a dozen people, and how
     much each rule depends on eta, on the terminal and as table.md and table.csv; tradeoff.png, profiles.png (error
-    and DEO by epoch) and steadiness.png; and under cells/ all figures of every head. Stop it at any time: the same
-    command goes on where it was.
+    and DEO by epoch) and steadiness.png; per data set a page with every head; and under cells/ all figures of every
+    head. Stop it at any time: the same command goes on where it was.
 
     For example:
       fairalm reproduce verbs
@@ -59,7 +63,7 @@ def verbs(
     kinds = by_comma(sets, "set of pictures", KINDS)
     with working("loading"):
         from fairalm.experiments.verbs.cell import all_cells, run_cell
-        from fairalm.experiments.verbs.data import datasets
+        from fairalm.experiments.verbs.data import datasets, find_pictures
 
     data = datasets([*kinds, *["imsitu"] * (imsitu is not None)])
     cells = all_cells(data, seeds=seeds, is_small=quick)
@@ -75,6 +79,13 @@ def verbs(
     write_atomic(out / "table.md", pages.markdown(table, compared, steadied, zeroed, seeds).encode())
     write_table(out / "table.csv", table)
     no_picture = drawn(lambda: _draw(results, table, swept, out))
+    written = [
+        write_report(
+            as_run(results, name, find_pictures(name, 0, sizes[name], data_dir, imsitu), _words.typed(context)),
+            out / f"report-{name}.html",
+        )
+        for name in table["data"].unique()
+    ]
     if as_json:
         tables = {"table": table, "differences": compared, "steadiness": steadied, "zero": zeroed}
         print_json({"out": out, **{k: found.to_dict("records") for k, found in tables.items()}, "failed": n_failed})
@@ -83,6 +94,8 @@ def verbs(
     if no_picture:
         say(no_picture)
     say_path(f"Written to {out} (table.md, table.csv, pictures, cells), after {time.perf_counter() - start:.0f} s")
+    for line in to_say(written, out):
+        say_path(line)
 
 
 def _keep_features(data: dict[str, int], seeds: int, out: Path, data_dir: str | None, imsitu: str | None) -> None:

@@ -12,12 +12,15 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
+from fairalm.cli import _words
 from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
+from fairalm.cli._page import PAGE, write_report
 from fairalm.cli._tables import write_table
 from fairalm.datasets.images import load_xray
 from fairalm.exceptions import InputError
 from fairalm.experiments.xray import summary
+from fairalm.experiments.xray.page import as_run
 from fairalm.experiments.xray.pages import markdown
 from fairalm.experiments.xray.settings import EPOCHS, ETA, SIZE
 from fairalm.io import write_atomic
@@ -27,6 +30,7 @@ NETS, BOXES, PROFILES = "nets", "xray.png", "profiles.png"
 
 
 def xray(
+    context: typer.Context,
     seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many splits and nets, one per seed.")] = 10,
     first: Annotated[int, typer.Option(metavar="N", min=0, help="The first seed.")] = 0,
     eta: Annotated[str, typer.Option(metavar="A,B", help="FairALM's eta, one or several by comma.")] = f"{ETA:g}",
@@ -48,8 +52,8 @@ def xray(
 
     What comes out: test error and DEO with intervals over the seeds, the paper's claims one by one, and epochs to 20 %
     error, on the terminal and as table.md and table.csv; xray.png, the paper's figure; profiles.png, error and DEO by
-    epoch; under cells/ all figures of every net; and under nets/ those of the first seed, with one of the hospital,
-    for fairalm cam. Stop it at any time: the same command goes on where it was.
+    epoch; report.html, a page with every net; under cells/ all figures of every net; and under nets/ those of the first
+    seed, with one of the hospital, for fairalm cam. Stop it at any time: the same command goes on where it was.
 
     For example:
       fairalm reproduce xray
@@ -78,6 +82,7 @@ def xray(
     write_atomic(out / "table.md", markdown(nets, results).encode())
     write_table(out / "table.csv", nets)
     no_picture = drawn(lambda: _draw(nets, results, out))
+    page = write_report(as_run(results, _words.typed(context), data_dir), out / PAGE)
     if as_json:
         tables = {"table": summary.summarise(nets), "claims": summary.claims(nets)}
         print_json({"out": out, **{k: table.to_dict("records") for k, table in tables.items()}, "failed": n_failed})
@@ -87,6 +92,7 @@ def xray(
         say(no_picture)
     files = f"table.md, .csv; {BOXES}, {PROFILES}; cells, nets"
     say_path(f"Written to {out} ({files}), after {time.perf_counter() - start:.0f} s")
+    say_path(page)
 
 
 def _numbers(text: str) -> list[float]:

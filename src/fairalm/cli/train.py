@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -203,7 +202,7 @@ def train(
             return
         with new_folder(out, overwrite=overwrite) as folder:
             done = done or run(source, settings)
-            result = done.metrics(shlex.join(["fairalm", *context.find_root().obj]))
+            result = done.metrics(_words.typed(context))
             if settings.is_pictures:
                 done.fair.model.save(folder)
                 done.plain.model.save(folder / "plain")

@@ -46,7 +46,8 @@ def model_card(facts: Mapping[str, Any]) -> str:
         "## Limits",
         "\n".join(f"- {escape(text)}" for text in facts["limits"]),
         "## How it was made",
-        f"{_code(run['command'])}, {run['split']}, {run['seconds']:.1f} s of fitting, "
+        f"{_code(run['command'])}, {run['split']}, "
+        + ("" if run["seconds"] is None else f"{run['seconds']:.1f} s of fitting, ")
         + ", ".join(f"{name} {version}" for name, version in run["versions"].items())
         + ".",
     ]

@@ -13,7 +13,7 @@ from fairalm.io import AnyPath
 from fairalm.measures import MEASURES, RATES
 from fairalm.report import words
 from fairalm.report.limits import limits
-from fairalm.report.maps import read_maps
+from fairalm.report.maps import Maps, read_maps
 from fairalm.report.models import is_constant, model_facts, verdict_facts
 from fairalm.report.runs import OTHER, PLAIN, Model, Run, Source, read_runs
 from fairalm.report.suppress import is_small
@@ -30,7 +30,7 @@ MEANINGS = {
 }
 
 
-def gather(runs: Iterable[Source], *, min_cell: int = MIN_CELL, maps: AnyPath | None = None) -> dict[str, Any]:
+def gather(runs: Iterable[Source], *, min_cell: int = MIN_CELL, maps: AnyPath | Maps | None = None) -> dict[str, Any]:
     """Read runs and return what may be said of them.
 
     Parameters
@@ -40,8 +40,8 @@ def gather(runs: Iterable[Source], *, min_cell: int = MIN_CELL, maps: AnyPath | 
         first.
     min_cell : int
         Fewest people of whom a count is shown.
-    maps : path, optional
-        A folder of ``fairalm cam``, besides those runs that hold its files.
+    maps : path or Maps, optional
+        A folder of ``fairalm cam``, besides those runs that hold its files, or what would be in one.
 
     Returns
     -------
@@ -96,6 +96,7 @@ def gather(runs: Iterable[Source], *, min_cell: int = MIN_CELL, maps: AnyPath | 
         "models": models,
         "front": _front(models),
         "nvp": nvp,
+        "curves_of": next((model.history_of for model in raw if model.history), "train"),
         "runs": [_run(run) for run in read],
         "maps": read_maps([run.folder for run in read if run.folder is not None], maps),
         "limits": limits(
@@ -167,9 +168,12 @@ def _people(run: Run, min_cell: int) -> dict[str, Any]:
 def _run(run: Run) -> dict[str, Any]:
     """How it came about."""
     metrics, config = run.metrics, run.metrics["config"]
-    test = f"the file {config['test']}" if config.get("test") else f"{100 * config['test_size']:.3g} % of the people"
-    seeds = config.get("seeds")
-    split = f"tested on {test}, seed{'s 0 to ' + str(seeds - 1) if seeds else ' ' + str(config['seed'])}"
+    test, seeds, first = "the test part of the data", config.get("seeds"), config.get("first_seed", 0)
+    if config.get("test"):
+        test = f"the file {config['test']}"
+    elif "test_size" in config:
+        test = f"{100 * config['test_size']:.3g} % of the people"
+    split = f"tested on {test}, seed{f's {first} to {first + seeds - 1}' if seeds else ' ' + str(config['seed'])}"
     seconds = [model.seconds for model in run.models if model.seconds is not None]
     return {
         "name": run.name,
@@ -178,6 +182,6 @@ def _run(run: Run) -> dict[str, Any]:
         "fingerprint": metrics["data"]["fingerprint"],
         "protected": list(config["protected"]),
         "split": split,
-        "seconds": metrics.get("seconds", sum(seconds)),
+        "seconds": metrics.get("seconds", sum(seconds) if seconds else None),
         "versions": metrics["versions"],
     }

@@ -44,7 +44,7 @@ def limits(runs: Sequence[Run], *, n_groups: int, is_chosen: bool, is_other: boo
             f"Certificate: on the training people no mixture of the classifiers found costs over {100 * gap:.2f} points"
             " less. It says nothing of classifiers that were not found."
         )
-    if is_other:
+    if is_other and not config.get("image_column"):  # of the nets none does either
         said.append(
             "Of the other methods, some draw between models at random and some need the group of everyone they predict."
         )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairalm.exceptions import InputError
 from fairalm.io import AnyPath, load
@@ -19,29 +19,46 @@ TITLES = {
 }
 
 
-def read_maps(folders: Sequence[Path], named: AnyPath | None = None) -> list[dict[str, Any]]:
+class Maps(NamedTuple):
+    """What ``fairalm cam`` writes: the sheet, a PNG file, and the figures."""
+
+    sheet: Path
+    results: Mapping[str, Any]
+
+
+def read_maps(folders: Sequence[Path], named: AnyPath | Maps | None = None) -> list[dict[str, Any]]:
     """The sheets, and the figures of leak and focus, of the folders that hold them.
 
     Parameters
     ----------
     folders : sequence of path
         Looked into.
-    named : path, optional
-        Must hold them.
+    named : path or Maps, optional
+        Must hold them, or is them.
     """
-    found = [folder for folder in dict.fromkeys(folders) if (folder / SHEET).is_file() and (folder / RESULTS).is_file()]
-    if named is not None:
-        if not all((Path(named) / name).is_file() for name in (SHEET, RESULTS)):
+    found = [_of(folder) for folder in dict.fromkeys(folders) if _holds(folder)]
+    if isinstance(named, Maps):
+        found.append(named)
+    elif named is not None:
+        if not _holds(Path(named)):
             raise InputError(f"{named} has no {SHEET} and {RESULTS}: name a folder that fairalm cam wrote.")
-        found.append(Path(named))
-    return [_maps(folder) for folder in found]
+        found.append(_of(Path(named)))
+    return [_facts(maps) for maps in found]
 
 
-def _maps(folder: Path) -> dict[str, Any]:
-    picture, results = (folder / SHEET).read_bytes(), load(folder / RESULTS)
+def _holds(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in (SHEET, RESULTS))
+
+
+def _of(folder: Path) -> Maps:
+    return Maps(folder / SHEET, load(folder / RESULTS))
+
+
+def _facts(maps: Maps) -> dict[str, Any]:
+    picture, results = maps.sheet.read_bytes(), maps.results
     if len(picture) > LARGEST:
         raise InputError(
-            f"{folder / SHEET} has {len(picture):,} bytes, too many for a page: make it again with fewer --rows."
+            f"{maps.sheet} has {len(picture):,} bytes, too many for a page: make it again with fewer --rows."
         )
     tables = []
     for kind, titles in TITLES.items():

@@ -174,13 +174,17 @@ def _at(row: list[int] | None, stops: list[int]) -> list[int] | None:
 
 
 def _history(model: Model, measure: str, min_cell: int) -> dict[str, list[Any]]:
-    """Training curves: round, error, gap, saddle gap, and every multiplier; only the error if cells are too small."""
+    """Training curves: round, error, gap, saddle gap, and every multiplier; only the error if cells are too small.
+
+    Curves of people who are not counted go by the cells of the test people, and are in whole points.
+    """
     columns = model.history
     if not columns:
         return {}
-    trained = model.splits["train"]
-    is_hidden = is_small(trained[measure]["n_min"], min_cell)
-    is_coarse = not all(is_exact(bands(group, min_cell)) for group in trained["groups"].values())
+    is_counted = model.history_of in model.splits
+    counted = model.splits[model.history_of if is_counted else "test"]
+    is_hidden = is_small(counted[measure]["n_min"], min_cell)
+    is_coarse = not (is_counted and all(is_exact(bands(group, min_cell)) for group in counted["groups"].values()))
     n_rounds = len(next(iter(columns.values())))
     step = -(-n_rounds // MOST_ROUNDS)
     kept: dict[str, list[Any]] = {"round": list(range(1, n_rounds + 1))[::step]}

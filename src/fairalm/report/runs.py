@@ -30,6 +30,7 @@ class Model:
     settings: Mapping[str, Any]
     history: Mapping[str, Any]
     seconds: float | None = None
+    history_of: str = "train"  # the split that the curves are of
 
 
 @dataclass(frozen=True)
@@ -113,13 +114,22 @@ def _trained(metrics: Mapping[str, Any]) -> list[Model]:
 
 def _compared(metrics: Mapping[str, Any]) -> list[Model]:
     singles = metrics["runs"]
-    n_seeds = len({single["seed"] for single in singles})
+    n_seeds = len({single["seed"] for single in singles} - {None})
     models = []
     for single in singles:
         rule = single["rule"]
         kind = single.get("kind") or (PLAIN if rule == PLAIN else OTHER if rule.startswith("fairlearn") else OURS)
         settings = _settings({**metrics["config"], "method": rule, "seed": single["seed"]}, is_plain=kind == PLAIN)
-        name = f"{rule}, seed {single['seed']}" if n_seeds > 1 else rule
-        splits, history = single.get("splits", {}), single.get("history", {})
-        models.append(Model(name, kind, splits, settings, history, single["seconds"]))
+        name = f"{rule}, seed {single['seed']}" if n_seeds > 1 and single["seed"] is not None else rule
+        models.append(
+            Model(
+                name,
+                kind,
+                single.get("splits", {}),
+                settings | single.get("settings", {}),
+                single.get("history", {}),
+                single["seconds"],
+                single.get("history_of", "train"),
+            )
+        )
     return models

@@ -238,11 +238,12 @@ def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) ->
     least = min(values) if curve == "error" else min(*values, 0.0)
     scale = {"domain": [least, max(values)], "nice": True}  # said here, because the chosen model may have no line
     value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis, "scale": scale}
+    ticks: Spec = {"values": list(range(1, last + 1))} if last < 10 else {"tickMinStep": 1, "tickCount": 8}
     x = {
         "field": "round",
         "type": "quantitative",
         "scale": {"domain": [1, max(last, 2)], "nice": False},
-        "axis": {"title": "round or epoch" if is_last else None, "tickMinStep": 1, "tickCount": 8, "format": "d"},
+        "axis": {"title": "round or epoch" if is_last else None, "format": "d", **ticks},
     }
     return {
         "description": f"{CURVES[curve]} in training, a line per model.",

@@ -104,6 +104,7 @@ def run_cell(cell: NetCell | HeadCell, data_dir: str | None = None) -> dict[str,
     dict
         `config` and, of a net, ``history``: one row per epoch with what :func:`judge` says of either part, and
         ``diverged``, the step at which the net gave no number, or None; of the last layers, ``heads``: one row each.
+        A net or layer that was tested to the end has an ``entry`` of the test part for the page.
     """
     if isinstance(cell, HeadCell):
         from fairalm.experiments.celeba.heads import fit_heads
@@ -111,5 +112,4 @@ def run_cell(cell: NetCell | HeadCell, data_dir: str | None = None) -> dict[str,
         return {"config": cell.config, "heads": fit_heads(cell, data_dir)}
     from fairalm.experiments.celeba.training import train
 
-    history, diverged = train(cell, data_dir)
-    return {"config": cell.config, "history": history, "diverged": diverged}
+    return {"config": cell.config, **train(cell, data_dir)}

@@ -12,7 +12,8 @@ from fairalm.constraints import EqualOpportunity
 from fairalm.datasets.images import load_celeba
 from fairalm.exceptions import ToleranceWarning
 from fairalm.experiments.celeba.cell import BATCH_SIZE, FEATURES, TOLS, HeadCell
-from fairalm.experiments.celeba.judge import judge
+from fairalm.experiments.celeba.judge import judge, named
+from fairalm.experiments.entry import net_entry
 from fairalm.methods import Unconstrained
 from fairalm.nn.features import Features, compute_features
 from fairalm.nn.last_layer import RefittedNet, refit_last_layer
@@ -47,8 +48,8 @@ def fit_heads(cell: HeadCell, data_dir: str | None) -> list[dict[str, Any]]:
 def _row(tol: float | None, found: RefittedNet, parts: dict[str, Features]) -> dict[str, Any]:
     head = found.model.get_submodule(found.head)
     row: dict[str, Any] = {"tol": tol, "rounds": len(found.history), "optimality_gap": found.optimality_gap}
-    for part in ("valid", "test"):
-        with torch.inference_mode():
-            predicted = (head(parts[part].x)[:, 0] > 0).int().numpy()
-        row[part] = judge(parts[part].y, predicted, parts[part].group)
-    return row
+    with torch.inference_mode():
+        logits = {part: head(parts[part].x)[:, 0].numpy() for part in ("valid", "test")}
+    for part, logit in logits.items():
+        row[part] = judge(parts[part].y, (logit > 0).astype(int), parts[part].group)
+    return row | {"entry": net_entry(parts["test"].y, logits["test"], named(parts["test"].group))}

@@ -35,3 +35,8 @@ def judge(y: IntArray, predicted: IntArray, group: IntArray) -> Judged:
         low, high = rate_interval(k, n)
         found[f"fnr_{name}"] = Measure("fnr", k / n, float(low), float(high), n, n)
     return {name: measure.to_dict() for name, measure in found.items()} | {"selection": float(np.mean(predicted))}
+
+
+def named(group: Any) -> Any:
+    """The group of each face, in words."""
+    return np.array(GROUPS)[group]

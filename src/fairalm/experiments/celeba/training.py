@@ -11,10 +11,12 @@ import pandas as pd
 import torch
 from torch import nn
 
+from fairalm._validation import FloatArray, IntArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets.images import ImageDataset, load_celeba
 from fairalm.experiments.celeba.cell import BATCH_SIZE, NetCell
-from fairalm.experiments.celeba.judge import judge
+from fairalm.experiments.celeba.judge import judge, named
+from fairalm.experiments.entry import net_entry
 from fairalm.methods import METHODS, Method
 from fairalm.nn import ConstrainedLoss
 from fairalm.vision._setup import check_data, describe, scale_of
@@ -26,8 +28,14 @@ OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
 Row = dict[str, Any]
 
 
-def train(cell: NetCell, data_dir: str | None) -> tuple[list[Row], int | None]:
-    """Train a net; one row per epoch, and the step at which it gave no number, if it came to that."""
+def train(cell: NetCell, data_dir: str | None) -> dict[str, Any]:
+    """Train a net; one row per epoch, and the step at which it gave no number, if it came to that.
+
+    Returns
+    -------
+    dict
+        ``history``, ``diverged`` and, if it came to its end, ``entry``, as of :func:`run_cell`.
+    """
     how = cell.config
     faces = load_celeba(data_dir, size=how["size"], limit=cell.limit)
     parts = {name: faces.part(name) for name in ("train", "valid", "test")}
@@ -58,17 +66,19 @@ def train(cell: NetCell, data_dir: str | None) -> tuple[list[Row], int | None]:
                 optimizer.zero_grad()
             logits = net(x)[:, 0]
             if not bool(logits.isfinite().all()):
-                return rows, criterion.t
+                return {"history": rows, "diverged": criterion.t}
             with np.errstate(over="ignore"):  # logits of a net about to diverge
                 loss = criterion(logits, y, group)
             loss.backward()
             optimizer.step()
             criterion.step()
             rates.step()
-        rows.append({"epoch": epoch + 1, **{name: look(model, parts[name]) for name in ("valid", "test")}})
+        said = {name: model.logits(parts[name]) for name in ("valid", "test")}
+        rows.append({"epoch": epoch + 1, **{name: look(parts[name], said[name]) for name in said}})
     if cell.folder is not None:
         replace(model, history=_profile(rows)).save(cell.folder)
-    return rows, None
+    test = parts["test"]
+    return {"history": rows, "diverged": None, "entry": net_entry(test.y, said["test"], named(_genders(test)))}
 
 
 def _profile(rows: list[Row]) -> pd.DataFrame:
@@ -81,7 +91,11 @@ def surrogate_of(rule: Method) -> str:
     return "sigmoid" if rule.strict_dual else "log"
 
 
-def look(model: PictureModel, faces: ImageDataset) -> Row:
-    """What is said of a net on some faces."""
-    predicted = (model.logits(faces) > 0).astype(np.int64)
-    return judge(faces.y, predicted, faces.groups.to_numpy(dtype=np.int64))
+def look(faces: ImageDataset, logits: FloatArray) -> Row:
+    """What is said of a net by its logits of some faces."""
+    return judge(faces.y, (logits > 0).astype(np.int64), _genders(faces))
+
+
+def _genders(faces: ImageDataset) -> IntArray:
+    found: IntArray = faces.groups.to_numpy(dtype=np.int64)
+    return found

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets.images import ImageDataset, load_celeba
 from fairalm.exceptions import FairALMWarning
+from fairalm.experiments.entry import net_entry
 from fairalm.methods import FairALM, Method, PIControl, Unconstrained
 
 SIZE, EPOCHS, BATCH_SIZE = 28, 5, 128
@@ -85,14 +86,15 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
     -------
     dict
         `config`; `why`, "" or why there is no net; `counts` of tn, fp, fn and tp in the groups 0 and 1, by part and
-        protected attribute; `history`, one row per epoch.
+        protected attribute; `entries` of the test part for the page, by protected attribute; `history`, one row per
+        epoch.
     """
     faces = load_faces(data_dir, cell.limit)
     measured_for = [name for name in GROUPS if name != cell.label and cell.protected in ("", name)]
     # an unconstrained net is the same for each, but is refused where a group has no positive face
     empty = {name: _empty(faces.part("train"), cell.label, name) for name in measured_for}
     usable = [name for name in measured_for if not empty[name]]
-    result: dict[str, Any] = {"config": cell.config, "why": "", "counts": {}, "history": {}}
+    result: dict[str, Any] = {"config": cell.config, "why": "", "counts": {}, "entries": {}, "history": {}}
     if not usable:
         return result | {"why": f"undefined (0 people to train on in {empty[measured_for[0]]}, y=1)"}
     data = faces.retarget(target=cell.label, protected=usable[0])
@@ -114,8 +116,10 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
         )
     for part in ("valid", "test") if cell.is_tested else ("valid",):
         shown = data.part(part)
-        predicted = model.logits(shown) > 0
-        result["counts"][part] = {name: _count(shown, predicted, name) for name in measured_for}
+        logits = model.logits(shown)
+        result["counts"][part] = {name: _count(shown, logits > 0, name) for name in measured_for}
+        if part == "test":
+            result["entries"] = {name: net_entry(shown.y, logits, group_names(shown, name)) for name in measured_for}
     return result | {"history": model.history.to_dict("list")}
 
 
@@ -129,3 +133,8 @@ def _count(data: ImageDataset, predicted: Any, protected: str) -> dict[str, list
     cell = 4 * data.frame[protected].to_numpy() + 2 * data.y + predicted
     table = np.bincount(cell, minlength=8).reshape(2, 4).T
     return dict(zip(("tn", "fp", "fn", "tp"), table.tolist(), strict=True))
+
+
+def group_names(data: ImageDataset, protected: str) -> Any:
+    """The group of each face, in words."""
+    return np.array(GROUPS[protected])[data.frame[protected].to_numpy()]

@@ -12,7 +12,8 @@ import pandas as pd
 
 from fairalm.constraints import EqualizedOdds
 from fairalm.datasets.images import ImageDataset
-from fairalm.experiments.looks.sets import SETS, Plan, read
+from fairalm.experiments.entry import net_entry
+from fairalm.experiments.looks.sets import SETS, Plan, group_names, read
 from fairalm.measures import Measure, group_rates, measure_of
 from fairalm.methods import FairALM, Method, Reweight, Unconstrained
 from fairalm.selection import select_nvp
@@ -78,8 +79,9 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
     dict
         `config`; the `trials` on the validation pictures, of no rule and of each eta, and the `eta` chosen; for each
         net under `nets` the error and gap on the test pictures and, averaged over them, leak and focus, all with
-        intervals over the pictures; under `both`, how often both nets look outside. The first seed has a `sheet` too:
-        rows of the test pictures, and the nets' maps of these, from 0 to 255.
+        intervals over the pictures, and of the nets of the label the `entry` of them for the page; under `both`, how
+        often both nets look outside. The first seed has a `sheet` too: rows of the test pictures, and the nets' maps of
+        these, from 0 to 255.
     """
     from fairalm.experiments.looks.nets import logits, look, make_eye, train  # torch is slow to load
 
@@ -99,6 +101,7 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
         PLAIN: tried[PLAIN],
         FAIR: tried[chosen],
     }
+    groups = group_names(cell.set, parts.test.groups)
     turned = parts.test.retarget(target=parts.attribute.target, protected=parts.attribute.protected)
     found = {name: look(net, tested, plan.size) for name, net in nets.items()}
     leaks = {name: leak(found[name], found[ATTRIBUTE]) for name in (PLAIN, FAIR)}
@@ -112,6 +115,7 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
                 **_to_dict(_rates(turned if name == ATTRIBUTE else parts.test, logits(net, tested), plan)),
                 "leak": _averages(leaks[name]) if name in leaks else None,
                 "focus": _averages(focuses[name]),
+                **({} if name == ATTRIBUTE else {"entry": net_entry(parts.test.y, logits(net, tested), groups)}),
             }
             for name, net in nets.items()
         },

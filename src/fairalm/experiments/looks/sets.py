@@ -166,3 +166,8 @@ def read(name: str, plan: Plan, seed: int, data_dir: str | None = None) -> Parts
 def _turned(data: ImageDataset) -> ImageDataset:
     """The protected attribute as the label, the label as the protected attribute."""
     return data.retarget(target=data.protected[0], protected=data.target)
+
+
+def group_names(name: str, groups: Any) -> Any:
+    """The groups of a set's pictures, in words."""
+    return np.array(("women", "men"))[np.asarray(groups)] if name == "faces" else np.asarray(groups)

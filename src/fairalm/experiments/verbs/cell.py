@@ -15,6 +15,7 @@ import torch
 
 from fairalm._validation import IntArray
 from fairalm.exceptions import InputError
+from fairalm.experiments.entry import net_entry
 from fairalm.experiments.verbs.data import NET, read_parts, size_of
 from fairalm.experiments.verbs.heads import RECIPES, fit_head, predict
 from fairalm.experiments.verbs.rules import PENALTIES, RULES, SEVEN, SWEEP, SWEPT, SWEPT_PENALTY
@@ -24,6 +25,8 @@ from fairalm.nn import Features
 from fairalm.selection import nvp
 
 CHOOSE = nvp(leave_out_constants=True)
+#: kind of data -> names of the groups 0 and 1
+GROUPS = {"waterbirds": ("land", "water"), "scenes": ("man", "woman"), "imsitu": ("man", "woman")}
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def run_cell(cell: Cell, data_dir: str | None = None, *, folder: Path) -> dict[s
     dict
         `config`; the `runs` by which the setting was chosen, its position `chosen`; error, DEO and worst-group error
         on the test part (`test`) and, of scenes, on many more (`fresh`); error and DEO on the test part after each
-        epoch (`history`); and figures on the test part for each eta that was only tested (`sweep`).
+        epoch (`history`); figures on the test part for each eta that was only tested (`sweep`); and the `entry` of the
+        test part for the page.
     """
     torch.set_num_threads(1)
     rule, recipe = RULES[cell.rule], RECIPES[cell.kind]
@@ -140,6 +144,8 @@ def run_cell(cell: Cell, data_dir: str | None = None, *, folder: Path) -> dict[s
                 sweep[cell.sweep.index(setting)] = figures(parts.test, predict(head, parts.test))
         chosen = choose(runs)
         head, history = fit_head(parts, parts.test, rule, cell.settings[chosen], recipe=recipe, seed=cell.seed)
+    with torch.no_grad():
+        logits = head(parts.test.x)[:, 0].numpy()
     return {
         "config": cell.config,
         "runs": runs,
@@ -148,6 +154,7 @@ def run_cell(cell: Cell, data_dir: str | None = None, *, folder: Path) -> dict[s
         "fresh": None if parts.fresh is None else figures(parts.fresh, predict(head, parts.fresh)),
         "history": {name: history[f"valid_{name}"].tolist() for name in ("error", "deo") if len(history)},
         "sweep": sweep,
+        "entry": net_entry(parts.test.y, logits, np.array(GROUPS[cell.kind])[parts.test.group]),
     }
 
 

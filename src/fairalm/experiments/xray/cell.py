@@ -16,6 +16,7 @@ from fairalm.constraints import EqualOpportunity
 from fairalm.datasets import split
 from fairalm.datasets.images import ImageDataset, load_xray
 from fairalm.exceptions import ToleranceWarning
+from fairalm.experiments.entry import net_entry
 from fairalm.experiments.xray.settings import (
     BATCH_SIZE,
     EPOCHS,
@@ -120,8 +121,8 @@ def run_cell(cell: Cell, data_dir: str | None = None, *, nets: Path | None = Non
     -------
     dict
         `config`; after the last epoch `error`, `deo` and `fpr_gap` with intervals, the `rates` of each hospital and
-        `chance`, the DEO of a net without any gap; and the `profile`: errors and DEO after each epoch. The test
-        pictures' part in it is for the picture: nothing is chosen by it.
+        `chance`, the DEO of a net without any gap; the `entry` of the test pictures for the page; and the `profile`:
+        errors and DEO after each epoch. The test pictures' part in it is for the picture: nothing is chosen by it.
     """
     data = load_xray(data_dir, size=cell.size)
     rest, held = split(data.y, data.groups, test_size=TEST, random_state=cell.seed)
@@ -165,8 +166,8 @@ def _method(cell: Cell) -> Method:
 
 
 def _figures(model: PictureModel, test: ImageDataset) -> dict[str, Any]:
-    labels = test.frame[test.target]
-    rates = group_rates(labels, model.predict(test), sensitive_features=test.groups, target=test.positive)
+    logits = model.logits(test)
+    rates = group_rates(test.y, (logits > 0).astype(int), sensitive_features=test.groups, target=1)
     hits, positives = rates.counts("tpr")
     profile: pd.DataFrame = model.history[list(PROFILE)]
     return {
@@ -177,5 +178,6 @@ def _figures(model: PictureModel, test: ImageDataset) -> dict[str, Any]:
         },
         "positives": positives.tolist(),
         "chance": chance_gap(float(hits.sum() / positives.sum()), *positives.tolist()),
+        "entry": net_entry(test.y, logits, test.groups),
         "profile": {str(name).replace("valid_", "test_"): values for name, values in profile.to_dict("list").items()},
     }

@@ -268,6 +268,8 @@
   function training() {
     const names = Object.keys(charts).filter((name) => name.startsWith("curve-"));
     $("training").hidden = !names.length;
+    $("curves-of").textContent =
+      `On the ${facts.curves_of === "test" ? "test" : "training"} people, round by round; the model chosen above is drawn thick.`;
     return names.map((name) => {
       const box = make("div", null, { class: "chart" });
       $("curves").append(box);
@@ -295,7 +297,7 @@
         ["command", make("code", run.command || "not kept")],
         ["data", run.data], ["fingerprint", make("code", run.fingerprint)],
         ["protected", run.protected.join(" × ")], ["split", run.split],
-        ["duration", `${run.seconds.toFixed(1)} s`], ["versions", versions],
+        ["duration", run.seconds === null ? "not kept" : `${run.seconds.toFixed(1)} s`], ["versions", versions],
       ];
       $("done").append(make("h3", `Run ${run.name}`, { dir: "auto" }), table(null, null, rows, { class: "plain" }));
     }
