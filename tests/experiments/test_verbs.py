@@ -112,22 +112,22 @@ def test_printed_numbers_are_those_of_the_paper():
 
 def test_parts_of_waterbirds(folder, tmp_path):
     for _ in range(2):  # the second time, nothing is run
-        keep_features("waterbirds", 0, tmp_path, data_dir=str(folder), imsitu=None)
-    found = read_parts("waterbirds", 3, tmp_path)
+        keep_features("waterbirds", 0, 96, tmp_path, data_dir=str(folder), imsitu=None)
+    found = read_parts("waterbirds", 3, 96, tmp_path)
     assert [len(part.y) for part in (found.train, found.dual, found.choose, found.test)] == [16, 8, 8, 16]
     assert found.train.x.mean(dim=0).abs().max() < 1e-4
     assert found.fresh is None
     for part in (found.dual, found.choose):
         assert np.bincount(2 * part.y + part.group).tolist() == [2, 2, 2, 2]
-    other = read_parts("waterbirds", 4, tmp_path)
+    other = read_parts("waterbirds", 4, 96, tmp_path)
     assert torch.equal(found.test.x, other.test.x)
     assert not torch.equal(found.choose.x, other.choose.x)  # the seed draws the halves
 
 
 def test_scenes_have_imsitus_counts_and_many_more(folder, tmp_path):
     for name in ("scenes-fresh", "scenes-washing"):
-        keep_features(name, 1, tmp_path, data_dir=str(folder), imsitu=None)
-    found = read_parts("scenes-washing", 1, tmp_path)
+        keep_features(name, 1, 48, tmp_path, data_dir=str(folder), imsitu=None)
+    found = read_parts("scenes-washing", 1, 48, tmp_path)
     assert [len(part.y) for part in (found.train, found.choose, found.test, found.fresh)] == [8, 8, 8, 20]
     assert found.dual is None
     with pytest.raises(InputError, match="held-out pictures"):
@@ -178,7 +178,7 @@ def test_constant_heads_are_chosen_only_where_there_is_nothing_else():
 
 def test_cells_of_imsitu_itself(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(RECIPES, "imsitu", SHORT)
-    keep_features("imsitu-shaving", 0, tmp_path, data_dir=None, imsitu=str(folder / "imsitu"))
+    keep_features("imsitu-shaving", 0, 224, tmp_path, data_dir=None, imsitu=str(folder / "imsitu"))
     result = run_cell(Cell("imsitu-shaving", "fairalm", 0), folder=tmp_path)
     json.dumps(result)
     assert result["config"]["size"] == 224
@@ -189,7 +189,7 @@ def test_cells_of_imsitu_itself(folder, tmp_path, monkeypatch):
     assert result["chosen"] == select_nvp(*values, constant=None if all(constant) else constant)
     assert len(result["history"]["deo"]) == SHORT.epochs
     assert result["history"]["error"][-1] == result["test"]["error"]["value"]
-    pictures = find_pictures("imsitu-shaving", 0, None, str(folder / "imsitu"))
+    pictures = find_pictures("imsitu-shaving", 0, 224, None, str(folder / "imsitu"))
     facts = gather([as_run([result], "imsitu-shaving", pictures, "typed")], min_cell=1)
     (head,) = facts["models"]
     assert (head["gap"]["value"], head["error"]["value"]) == tuple(result["test"][n]["value"] for n in ("deo", "error"))

@@ -66,8 +66,9 @@ def verbs(
         from fairalm.experiments.verbs.data import datasets, find_pictures
 
     data = datasets([*kinds, *["imsitu"] * (imsitu is not None)])
-    cells = all_cells(data, seeds=seeds)
-    _keep_features(data, seeds, out, data_dir, imsitu)
+    cells = all_cells(data, seeds=seeds, is_small=quick)
+    sizes = {cell.data: cell.size for cell in cells}
+    _keep_features(sizes, seeds, out, data_dir, imsitu)
     run = partial(run_cell, folder=out / "features")
     results, n_failed = run_all(cells, out, run, jobs=jobs, is_quiet=as_json)
     heads, swept = runs(results), steady.sweeps(results)
@@ -80,7 +81,7 @@ def verbs(
     no_picture = drawn(lambda: _draw(results, table, swept, out))
     written = [
         write_report(
-            as_run(results, name, find_pictures(name, 0, data_dir, imsitu), _words.typed(context)),
+            as_run(results, name, find_pictures(name, 0, sizes[name], data_dir, imsitu), _words.typed(context)),
             out / f"report-{name}.html",
         )
         for name in table["data"].unique()
@@ -97,20 +98,21 @@ def verbs(
         say_path(line)
 
 
-def _keep_features(data: list[str], seeds: int, out: Path, data_dir: str | None, imsitu: str | None) -> None:
+def _keep_features(data: dict[str, int], seeds: int, out: Path, data_dir: str | None, imsitu: str | None) -> None:
     """Run the net over all pictures, once it is known that they are all there."""
     from fairalm.experiments.verbs.data import find_pictures, keep_features
 
     with working("reading the pictures"):
-        for name in data:
-            find_pictures(name, 0, data_dir, imsitu)
+        for name, size in data.items():
+            find_pictures(name, 0, size, data_dir, imsitu)
     drawn = [name for name in data if name.startswith("scenes")]
-    to_see = [(name, 0) for name in data if name not in drawn]
-    to_see += [("scenes-fresh", 0)] * bool(drawn) + [(name, seed) for name in drawn for seed in range(seeds)]
+    to_see = [(name, 0, size) for name, size in data.items() if name not in drawn]
+    to_see += [("scenes-fresh", 0, data[name]) for name in drawn[:1]]
+    to_see += [(name, seed, data[name]) for name in drawn for seed in range(seeds)]
     with progress(len(to_see)) as step:
-        for name, seed in to_see:
+        for name, seed, size in to_see:
             step(f"{name}: what the net sees")
-            keep_features(name, seed, out / "features", data_dir=data_dir, imsitu=imsitu)
+            keep_features(name, seed, size, out / "features", data_dir=data_dir, imsitu=imsitu)
 
 
 def _counts(data: list[str], data_dir: str | None, imsitu: str | None) -> dict[str, dict[tuple[str, int, str], int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ import torch
 from fairalm._validation import IntArray
 from fairalm.exceptions import InputError
 from fairalm.experiments.entry import net_entry
-from fairalm.experiments.verbs.data import NET, SIZES, read_parts
+from fairalm.experiments.verbs.data import NET, read_parts, size_of
 from fairalm.experiments.verbs.heads import RECIPES, fit_head, predict
-from fairalm.experiments.verbs.rules import RULES, SEVEN, SWEEP, SWEPT, Setting
+from fairalm.experiments.verbs.rules import PENALTIES, RULES, SEVEN, SWEEP, SWEPT, SWEPT_PENALTY
 from fairalm.measures import Measure, group_rates, measure_of, rate_interval
 from fairalm.measures.chance import chance_gap
 from fairalm.nn import Features
@@ -40,11 +41,14 @@ class Cell:
         A key of ``RULES``.
     seed : int
         Of the head, the order, the scenes and the halves of Waterbirds' validation part.
+    is_small : bool
+        Whether Waterbirds' pictures are smaller, and one penalty is tried.
     """
 
     data: str
     rule: str
     seed: int
+    is_small: bool = False
 
     @property
     def name(self) -> str:
@@ -57,9 +61,23 @@ class Cell:
         return self.data.partition("-")[0]
 
     @property
-    def sweep(self) -> tuple[Setting, ...]:
+    def size(self) -> int:
+        """Pixels on a side."""
+        return size_of(self.data, is_small=self.is_small)
+
+    @property
+    def settings(self) -> list[dict[str, float]]:
+        """What the choice is among: the rule's own settings, on Waterbirds each with every penalty."""
+        tried = (SWEPT_PENALTY,) if self.is_small else PENALTIES
+        penalties = [{"l2": l2} for l2 in tried] if self.kind == "waterbirds" else [{}]
+        return [{**own, **penalty} for own, penalty in product(RULES[self.rule].settings, penalties)]
+
+    @property
+    def sweep(self) -> list[dict[str, float]]:
         """Settings that are tested without a choice, on Waterbirds: every eta of three decades."""
-        return SWEEP if self.kind == "waterbirds" and self.rule in SWEPT else ()
+        if self.kind != "waterbirds" or self.rule not in SWEPT:
+            return []
+        return [{**setting, "l2": SWEPT_PENALTY} for setting in SWEEP]
 
     @property
     def config(self) -> dict[str, Any]:
@@ -67,15 +85,15 @@ class Cell:
         return {
             **asdict(self),
             "net": NET,
-            "size": SIZES[self.kind],
+            "size": self.size,
             "recipe": asdict(RECIPES[self.kind]),
             "tol": RULES[self.rule].tol,
-            "settings": [dict(setting) for setting in RULES[self.rule].settings],
-            "sweep": [dict(setting) for setting in self.sweep],
+            "settings": self.settings,
+            "sweep": self.sweep,
         }
 
 
-def all_cells(data: Sequence[str], *, seeds: int) -> list[Cell]:
+def all_cells(data: Sequence[str], *, seeds: int, is_small: bool = False) -> list[Cell]:
     """Every rule on every data set with every seed.
 
     Rules with a held-out dual run on Waterbirds, the only set with pictures to spare.
@@ -84,7 +102,7 @@ def all_cells(data: Sequence[str], *, seeds: int) -> list[Cell]:
     ['scenes-cooking-unconstrained-0', 'scenes-cooking-l2-0']
     """
     return [
-        Cell(name, rule, seed)
+        Cell(name, rule, seed, is_small)
         for name in data
         for rule in (RULES if name == "waterbirds" else SEVEN)
         for seed in range(seeds)
@@ -113,18 +131,19 @@ def run_cell(cell: Cell, data_dir: str | None = None, *, folder: Path) -> dict[s
     """
     torch.set_num_threads(1)
     rule, recipe = RULES[cell.rule], RECIPES[cell.kind]
-    parts = read_parts(cell.data, cell.seed, folder)
-    runs, sweep = [], []
+    parts = read_parts(cell.data, cell.seed, cell.size, folder)
+    runs: list[dict[str, Any]] = []
+    sweep: list[dict[str, Any]] = [{}] * len(cell.sweep)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a gap that stays shows in the figures
-        for setting in cell.sweep or rule.settings:
+        for setting in [*cell.settings, *(s for s in cell.sweep if s not in cell.settings)]:
             head, _ = fit_head(parts, parts.choose, rule, setting, recipe=recipe, seed=cell.seed)
-            if setting in rule.settings:
+            if setting in cell.settings:
                 runs.append(figures(parts.choose, predict(head, parts.choose)))
             if setting in cell.sweep:
-                sweep.append(figures(parts.test, predict(head, parts.test)))
+                sweep[cell.sweep.index(setting)] = figures(parts.test, predict(head, parts.test))
         chosen = choose(runs)
-        head, history = fit_head(parts, parts.test, rule, rule.settings[chosen], recipe=recipe, seed=cell.seed)
+        head, history = fit_head(parts, parts.test, rule, cell.settings[chosen], recipe=recipe, seed=cell.seed)
     with torch.no_grad():
         logits = head(parts.test.x)[:, 0].numpy()
     return {

@@ -20,7 +20,8 @@ from fairalm.vision.loader import PictureBatches, Scale, group_labels
 from fairalm.vision.nets import make_net
 
 NET = "efficientnet-lite0"
-SIZES = {"waterbirds": 96, "scenes": 48, "imsitu": 224}  # pixels on a side; the net was made for 224
+SIZES = {"waterbirds": 160, "scenes": 48, "imsitu": 224}  # pixels on a side; the net was made for 224
+SMALL = 96  # at most, in the small version
 PAIRS = {pair[0]: pair for pair in VERB_PAIRS}
 FRESH = 500  # scenes of each label and colour, to measure what a few test scenes cannot
 FRESH_SEED = 10_000
@@ -59,10 +60,15 @@ def datasets(kinds: Sequence[str]) -> list[str]:
     ]
 
 
-def find_pictures(data: str, seed: int, data_dir: str | None, imsitu: str | None) -> ImageDataset:
+def size_of(data: str, *, is_small: bool) -> int:
+    """Pixels on a side of the pictures of a data set."""
+    size = SIZES[data.partition("-")[0]]
+    return min(size, SMALL) if is_small else size
+
+
+def find_pictures(data: str, seed: int, size: int, data_dir: str | None, imsitu: str | None) -> ImageDataset:
     """The pictures of a data set; scenes are drawn anew for each seed, with imSitu's counts."""
     kind, _, verb = data.partition("-")
-    size = SIZES[kind]
     if kind == "waterbirds":
         return load_waterbirds(data_dir, size=size)
     if kind == "imsitu":
@@ -73,12 +79,12 @@ def find_pictures(data: str, seed: int, data_dir: str | None, imsitu: str | None
     return scenes(counts=imsitu_counts(data_dir, pair=PAIRS[verb]), size=size, random_state=seed)
 
 
-def keep_features(data: str, seed: int, folder: Path, *, data_dir: str | None, imsitu: str | None) -> None:
+def keep_features(data: str, seed: int, size: int, folder: Path, *, data_dir: str | None, imsitu: str | None) -> None:
     """Run the net over the pictures, unless that was done, and write what its last layer is given."""
-    path = _path(data, seed, folder)
+    path = _path(data, seed, size, folder)
     if path.exists():
         return
-    found = find_pictures(data, seed, data_dir, imsitu)
+    found = find_pictures(data, seed, size, data_dir, imsitu)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # of the head, which is not used
         net = make_net(NET, in_channels=3, size=found.pixels.shape[1], weights="imagenet")
@@ -90,9 +96,9 @@ def keep_features(data: str, seed: int, folder: Path, *, data_dir: str | None, i
     write_atomic(path, buffer.getvalue())
 
 
-def read_parts(data: str, seed: int, folder: Path) -> Parts:
+def read_parts(data: str, seed: int, size: int, folder: Path) -> Parts:
     """The parts of a data set; of Waterbirds' validation part, the seed draws which half chooses."""
-    x, y, group, part = _read(data, seed, folder)
+    x, y, group, part = _read(data, seed, size, folder)
     rows = {name: np.flatnonzero(part == name) for name in ("train", "valid", "test")}
     mean, std = x[rows["train"]].mean(axis=0), x[rows["train"]].std(axis=0) + 1e-6
 
@@ -105,16 +111,16 @@ def read_parts(data: str, seed: int, folder: Path) -> Parts:
         first, second = split(y[valid], group[valid], test_size=0.5, random_state=seed)
         dual, valid = take(valid[first]), valid[second]
     if data.startswith("scenes"):
-        more, labels, groups, _ = _read("scenes-fresh", 0, folder)
+        more, labels, groups, _ = _read("scenes-fresh", 0, size, folder)
         fresh = Features(torch.from_numpy((more - mean) / std), labels, groups)
     return Parts(take(rows["train"]), take(valid), take(rows["test"]), dual, fresh)
 
 
-def _path(data: str, seed: int, folder: Path) -> Path:
+def _path(data: str, seed: int, size: int, folder: Path) -> Path:
     is_drawn = data.startswith("scenes") and data != "scenes-fresh"
-    return folder / (f"{data}-{seed}.npz" if is_drawn else f"{data}.npz")
+    return folder / (f"{data}-{seed}-{size}.npz" if is_drawn else f"{data}-{size}.npz")
 
 
-def _read(data: str, seed: int, folder: Path) -> tuple[Any, Any, Any, Any]:
-    with np.load(_path(data, seed, folder)) as kept:
+def _read(data: str, seed: int, size: int, folder: Path) -> tuple[Any, Any, Any, Any]:
+    with np.load(_path(data, seed, size, folder)) as kept:
         return kept["x"], kept["y"], kept["group"], kept["part"]

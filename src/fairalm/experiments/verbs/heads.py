@@ -72,7 +72,7 @@ def fit_head(
     measured : Features
         What the history's figures are of, after each epoch.
     rule, setting
-        The rule and its setting.
+        The rule and its setting; ``l2`` is the penalty on the head's weights.
     recipe : Recipe
         How.
     seed : int
@@ -92,9 +92,12 @@ def fit_head(
             constraint = EqualOpportunity(tol=rule.tol)
             fair = refit_last_layer(head, parts.train, parts.dual, constraint=constraint, **setting)  # type: ignore[arg-type]
             return fair.model, pd.DataFrame()
-        method = Adversary(**setting) if rule.method == Adversary.name else METHODS[rule.method](**setting)
+        own = {name: value for name, value in setting.items() if name != "l2"}
+        method = Adversary(**own) if rule.method == Adversary.name else METHODS[rule.method](**own)
         criterion = _criterion(method, rule)
-        optimizer = torch.optim.Adam(head.parameters(), lr=recipe.lr)
+        weights = {"params": [head.weight], "weight_decay": setting.get("l2", 0.0)}
+        parameters: list[dict[str, Any]] = [weights, {"params": [head.bias]}]
+        optimizer = torch.optim.Adam(parameters, lr=recipe.lr)
         kind: Any = AdversarialTrainer if isinstance(method, Adversary) else Trainer
         trainer = kind(
             head,

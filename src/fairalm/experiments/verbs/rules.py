@@ -9,6 +9,8 @@ Setting = Mapping[str, float]
 EPSILON = 0.05  # the appendix's tolerance of the two Lagrangians
 SWEEP: tuple[Setting, ...] = tuple({"eta": eta} for eta in (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0))  # three decades
 FEW = SWEEP[1:6]  # of which one is chosen
+PENALTIES = (0.1, 0.3, 1.0, 3.0)  # half of it times the squares of the weights is added to the loss, on Waterbirds
+SWEPT_PENALTY = 1.0  # with every eta of the sweep
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Rule:
     method : str
         By its name on the command line; "" for the fair head of :func:`fairalm.nn.refit_last_layer`.
     settings : tuple of mappings
-        What the choice is among.
+        What the choice is among; on Waterbirds, each with every penalty.
     tol : float
         The criterion's tolerance; 0 but for the Lagrangians, as in the paper.
     is_heldout : bool
@@ -51,7 +53,7 @@ HELDOUT = {
     "lagrangian-heldout": Rule("Lagrangian, held-out", "lagrangian", FEW, EPSILON, True),
     "proxy-lagrangian-heldout": Rule("Proxy-Lagr., held-out", "proxy-lagrangian", FEW, EPSILON, True),
     "fairalm-heldout": Rule("FairALM, held-out", "fairalm", FEW, 0.0, True),
-    "fair-head": Rule("fair head, held-out", "", tuple({"l2": l2} for l2 in (0.01, 0.03, 0.1, 0.3, 1.0)), 0.0, True),
+    "fair-head": Rule("fair head, held-out", "", is_heldout=True),
 }
 RULES = SEVEN | HELDOUT
 #: The rules with a dual step, whose size the paper says FairALM minds less.
