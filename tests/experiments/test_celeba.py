@@ -161,7 +161,7 @@ def test_command(folder, tmp_path, page_facts, forget):
     facts = page_facts(out / "report.html", heads[-1]["test"]["deo"])
     names = [model["name"] for model in facts["models"]]
     assert names[:2] == ["fair head 0.01", "fair head 0.06"]
-    assert {"plain head", "ResNet FairALM", "ResNet plain", "ReLU net, l2*, eta 0.1"} <= set(names)
+    assert {"plain head", "ResNet FairALM", "ResNet plain", "ReLU net, l2, eta 0.1, accumulating"} <= set(names)
     forget(out / "cells" / "relu3-unconstrained-0.json")
     before = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
     again = json.loads(CliRunner().invoke(app, [*line, "--json"]).stdout)

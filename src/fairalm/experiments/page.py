@@ -11,7 +11,7 @@ from fairalm._validation import encode_groups
 from fairalm.io import data_entry, metrics
 
 OURS, OTHER, PLAIN = "fairalm", "other", "plain"  # kinds of models
-TOL = 0.01  # to judge by; in training it is 0 as a rule
+TOL = 0.01  # to judge by; some are trained with another, which their settings say
 
 
 class Data(Protocol):

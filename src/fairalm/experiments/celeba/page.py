@@ -49,7 +49,8 @@ def _nets(results: Sequence[Result]) -> Iterator[dict[str, Any]]:
     for result in nets(results, "relu3"):
         config = result["config"]
         eta = "" if config["eta"] is None else f", eta {config['eta']:g}"
-        yield _net(result, f"ReLU net, {config['rule']}{'*' * config['accumulates']}{eta}", config["seed"])
+        name = f"ReLU net, {config['rule']}{eta}{', accumulating' * config['accumulates']}"
+        yield _net(result, name, config["seed"])
 
 
 def _net(result: Result, name: str, seed: int | None) -> dict[str, Any]:

@@ -33,13 +33,14 @@ def as_run(
 def _model(result: Mapping[str, Any]) -> dict[str, Any]:
     config, history = result["config"], result["history"]
     rule = RULES[config["rule"]]
-    chosen = config["settings"][result["chosen"]]
+    kind, chosen = _kind(rule.method), config["settings"][result["chosen"]]
+    tol = None if kind == page.PLAIN else config["tol"]
     return page.model(
         rule.title,
-        _kind(rule.method),
+        kind,
         result.get("entry"),
         seed=config["seed"],
-        settings={"net": config["net"], "size": config["size"], **config["recipe"], "tol": config["tol"], **chosen},
+        settings={"net": config["net"], "size": config["size"], **config["recipe"], "tol": tol, **chosen},
         history={"error": history["error"], "gap": history["deo"]} if history else {},
     )
 
