@@ -37,15 +37,13 @@ def bands(counts: Mapping[str, int], min_cell: int) -> dict[str, Band | None]:
         n = a + b
         if is_small(n, min_cell):
             shown |= {right: None, wrong: None}
-        elif is_small(a, min_cell) and is_small(b, min_cell):
-            band = (n - min_cell + 1, min_cell - 1)
-            shown |= {right: band, wrong: band}
-        elif is_small(a, min_cell) or is_small(b, min_cell):
-            few = (1, min(min_cell - 1, n - min_cell))
-            many = (n - few[1], n - few[0])
-            shown |= {right: few, wrong: many} if a < b else {right: many, wrong: few}
-        else:
+        elif not is_small(a, min_cell) and not is_small(b, min_cell):
             shown |= {right: (a, a), wrong: (b, b)}
+        elif n < 2 * min_cell:  # to say which part is the small one would be to say nearly how small
+            shown |= {right: (1, n - 1), wrong: (1, n - 1)}
+        else:
+            few, many = (1, min_cell - 1), (n - min_cell + 1, n - 1)
+            shown |= {right: few, wrong: many} if a < b else {right: many, wrong: few}
     return shown
 
 

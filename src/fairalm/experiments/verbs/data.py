@@ -20,7 +20,7 @@ from fairalm.vision.loader import PictureBatches, Scale, group_labels
 from fairalm.vision.nets import make_net
 
 NET = "efficientnet-lite0"
-SIZES = {"waterbirds": 160, "scenes": 48, "imsitu": 224}  # pixels on a side; the net was made for 224
+SIZES = {"waterbirds": 224, "scenes": 48, "imsitu": 224}  # pixels on a side; the net was made for 224
 SMALL = 96  # at most, in the small version
 PAIRS = {pair[0]: pair for pair in VERB_PAIRS}
 FRESH = 500  # scenes of each label and colour, to measure what a few test scenes cannot
