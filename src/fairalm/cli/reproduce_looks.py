@@ -19,6 +19,7 @@ from fairalm.datasets.images import load_celeba, load_xray
 from fairalm.exceptions import InputError
 from fairalm.experiments.cells import Result
 from fairalm.experiments.looks import SETS, Cell, all_cells, run_cell
+from fairalm.experiments.looks.cell import N_SEEDS, N_SEEDS_OF_SCENES
 from fairalm.experiments.looks.page import as_run, first_maps
 from fairalm.experiments.looks.sets import read
 from fairalm.experiments.looks.summary import HEAD, LEGEND, markdown, notes, summarise, text_rows, title, verdicts
@@ -32,7 +33,15 @@ FIGURE = "looks.png"
 
 def looks(
     context: typer.Context,
-    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="How many runs of each set, one per seed.")] = 10,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="How many runs of each set, one per seed.",
+            show_default=f"{N_SEEDS}; {N_SEEDS_OF_SCENES} of scenes",
+        ),
+    ] = None,
     sets: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +77,7 @@ def looks(
     names, missing = _find(sets, data_dir)
     if missing and not as_json:
         say(missing)
-    seeds = min(seeds, QUICK_SEEDS) if quick else seeds
+    seeds = min(seeds or QUICK_SEEDS, QUICK_SEEDS) if quick else seeds
     cells = all_cells([part for name in names for part in CHOICES[name]], seeds, is_small=quick)
     results, n_failed = run_all(cells, out, run_cell, jobs=jobs, data_dir=data_dir, is_quiet=as_json)
     table = summarise(results)

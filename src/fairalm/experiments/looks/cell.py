@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ KEEP = 0.95  # of the best accuracy, which NVP lets go to 0.9: where a bad net l
 ATTRIBUTE, PLAIN, FAIR = "attribute", "unconstrained", "fairalm"
 OUTSIDE = ["peak_outside", "mostly_outside"]
 ON_SHEET = 6  # pictures
+N_SEEDS, N_SEEDS_OF_SCENES = 10, 30  # scenes are cheap, and each seed has scenes of its own
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,18 @@ class Cell:
         return {"set": self.set, "seed": self.seed, "etas": list(ETAS), "keep": KEEP, **self.plan.config}
 
 
-def all_cells(sets: Sequence[str], seeds: int, *, is_small: bool = False) -> list[Cell]:
-    """Every set with every seed, those first that are cheap.
+def all_cells(sets: Sequence[str], seeds: int | None = None, *, is_small: bool = False) -> list[Cell]:
+    """Every set with every seed, those first that are cheap; without `seeds`, more of the scenes than of the others.
 
     >>> [cell.name for cell in all_cells(["xray", "faces", "scenes"], 2)]
     ['scenes-0', 'scenes-1', 'xray-0', 'faces-0', 'xray-1', 'faces-1']
     """
-    places = sorted(product(range(seeds), sets), key=lambda place: SETS[place[1]].is_pretrained)
-    return [Cell(name, seed, is_small) for seed, name in places]
+    cells = [Cell(name, seed, is_small) for name in sets for seed in range(seeds or _n_seeds(name))]
+    return sorted(cells, key=lambda cell: (cell.plan.is_pretrained, cell.seed))
+
+
+def _n_seeds(name: str) -> int:
+    return N_SEEDS if SETS[name].is_pretrained else N_SEEDS_OF_SCENES
 
 
 def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
