@@ -316,9 +316,9 @@ def test_the_command_goes_on_where_it_was(folder, tmp_path, monkeypatch, page_fa
         *("cells", "features", "table.md", "table.csv"),
         *("profiles.png", "tradeoff.png", "steadiness.png", "report-waterbirds.html"),
     }
-    kept = json.loads((out / "cells" / "waterbirds-fairalm-0.json").read_text())
+    kept = json.loads((out / "cells" / "waterbirds-fairalm-heldout-0.json").read_text())
     facts = page_facts(out / "report-waterbirds.html", kept["test"]["deo"])
-    assert [model["name"] for model in facts["models"]][:2] == ["FairALM", "FairALM, held-out"]
+    assert [model["name"] for model in facts["models"]][:2] == ["FairALM, held-out", "FairALM"]
     assert {group["name"] for group in facts["people"]["groups"]} == {"land", "water"}
     n_cells = len(RULES)
     assert len(list((out / "cells").iterdir())) == n_cells

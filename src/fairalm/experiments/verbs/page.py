@@ -8,6 +8,7 @@ from typing import Any
 from fairalm.datasets.images import ImageDataset
 from fairalm.experiments import page
 from fairalm.experiments.verbs.rules import RULES
+from fairalm.experiments.verbs.summary import OURS
 
 
 def as_run(
@@ -26,7 +27,9 @@ def as_run(
     command : str
         As typed.
     """
-    models = [_model(result) for result in results if result["config"]["data"] == name]
+    found = [result for result in results if result["config"]["data"] == name]
+    found.sort(key=lambda result: result["config"]["rule"] != OURS)  # the first model has the verdict
+    models = [_model(result) for result in found]
     return page.as_run(name, pictures, models, command, image_column="file")
 
 
