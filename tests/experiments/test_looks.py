@@ -46,7 +46,8 @@ def result(seed, plain, fair, *, name="scenes"):
 
     nets = {rule: net(value) for rule, value in figures.items()}
     nets["attribute"]["leak"] = None
-    return {"config": Cell(name, seed).config, "nets": nets, "both": {"peak_outside": {"value": 0.25}}}
+    found = {"config": Cell(name, seed).config, "nets": nets, "both": {"peak_outside": {"value": 0.25}}}
+    return found | {"again": net(plain + 0.125)} if name.startswith("scenes") else found
 
 
 def test_scenes_are_as_the_plan_says():
@@ -120,6 +121,9 @@ def test_a_cell_holds_what_the_tables_need(tiny):
         assert (net["leak"] is None) == (name == "attribute")
     assert first["both"]["peak_outside"]["value"] <= first["nets"]["fairalm"]["focus"]["peak_outside"]["value"]
     assert np.shape(first["sheet"]["maps"]["fairalm"]) == (6, 32, 32)
+    second = first["again"]["leak"]["overlap"]["value"]
+    assert 0 <= second <= 1
+    assert second != first["nets"]["unconstrained"]["leak"]["overlap"]["value"]
     facts = gather([as_run([first], "scenes", read("scenes", SETS["scenes"], 0), "typed")], min_cell=1)
     assert [model["name"] for model in facts["models"]] == ["fairalm", "unconstrained"]
     for model in facts["models"]:
@@ -149,6 +153,8 @@ def test_text_has_every_line():
     assert len(rows) == len(WORDS)
     assert rows[0] == ["error", "50.0", "25.0", "-25.0"]  # one seed: no interval
     assert "the viewer's left half in 25.0 %" in notes(table, "faces")[1]
+    assert len(notes(table, "faces")) == 2
+    assert "12.5 in leak above chance, 12.5 in mass inside and 12.5 in peak outside" in notes(table, "scenes")[2]
     assert markdown(table).count("| error |") == 2
 
 

@@ -24,6 +24,7 @@ ATTRIBUTE, PLAIN, FAIR = "attribute", "unconstrained", "fairalm"
 OUTSIDE = ["peak_outside", "mostly_outside"]
 ON_SHEET = 6  # pictures
 N_SEEDS, N_SEEDS_OF_SCENES = 10, 30  # scenes are cheap, and each seed has scenes of its own
+OTHER = 1000  # added to the seed of a second unconstrained net, on scenes
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,8 @@ class Cell:
     @property
     def config(self) -> dict[str, Any]:
         """All that its figures depend on, but for the code."""
-        return {"set": self.set, "seed": self.seed, "etas": list(ETAS), "keep": KEEP, **self.plan.config}
+        found = {"set": self.set, "seed": self.seed, "etas": list(ETAS), "keep": KEEP, **self.plan.config}
+        return found if self.plan.is_pretrained else found | {"other": OTHER}
 
 
 def all_cells(sets: Sequence[str], seeds: int | None = None, *, is_small: bool = False) -> list[Cell]:
@@ -84,8 +86,8 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
         `config`; the `trials` on the validation pictures, of no rule and of each eta, and the `eta` chosen; for each
         net under `nets` the error and gap on the test pictures and, averaged over them, leak and focus, all with
         intervals over the pictures, and of the nets of the label the `entry` of them for the page; under `both`, how
-        often both nets look outside. The first seed has a `sheet` too: rows of the test pictures, and the nets' maps of
-        these, from 0 to 255.
+        often both nets look outside; of scenes, `again`: leak and focus of a second unconstrained net, from other first
+        weights. The first seed has a `sheet` too: rows of the test pictures, and their maps, from 0 to 255.
     """
     from fairalm.experiments.looks.nets import logits, look, make_eye, train  # torch is slow to load
 
@@ -125,6 +127,12 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
         },
         "both": _averages(focuses[FAIR][OUTSIDE] & focuses[PLAIN][OUTSIDE]),
     }
+    if not plan.is_pretrained:
+        second = look(train(x, parts.fit, plan, plan.constraint, Unconstrained(), seed + OTHER), tested, plan.size)
+        result["again"] = {
+            "leak": _averages(leak(second, found[ATTRIBUTE])),
+            "focus": _averages(focus(second, parts.test.masks)),  # type: ignore[arg-type]
+        }
     if seed == 0:
         rows = np.sort(np.random.default_rng(seed).permutation(len(parts.test))[:ON_SHEET])
         result["sheet"] = {

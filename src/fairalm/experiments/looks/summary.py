@@ -13,7 +13,7 @@ from fairalm.experiments.looks.sets import SETS
 from fairalm.experiments.markdown import markdown_table
 from fairalm.vision.leak import average
 
-BOTH, DIFFERENCE = "both", "difference"
+BOTH, DIFFERENCE, AGAIN = "both", "difference", "again"
 #: (kind, name in a cell) -> words, in the order of the tables
 WORDS = {
     ("", "error"): "error",
@@ -48,8 +48,9 @@ def summarise(results: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One line per set, ``kind`` ("leak", "focus" or "") and ``measure``. For each net, the ``difference`` (FairALM's
-        less the unconstrained one's, paired) and ``both`` (how often both look outside), a column with the mean and
-        ``_low``, ``_high`` for its 95 % interval; shares, not percent. ``seeds`` counts the cells.
+        less the unconstrained one's, paired), ``both`` (how often both look outside) and, of scenes, ``again`` (a
+        second unconstrained net's less the first's), a column with the mean and ``_low``, ``_high`` for its 95 %
+        interval; shares, not percent. ``seeds`` counts the cells.
     """
     lines = []
     for name in SETS:
@@ -72,6 +73,8 @@ def seed_table(cells: Sequence[Mapping[str, Any]], kind: str, measure: str) -> p
         row = {name: found[name][measure]["value"] for name in nets}
         if measure in cell["both"]:
             row[BOTH] = cell["both"][measure]["value"]
+        if measure in cell.get(AGAIN, {}).get(kind, {}):
+            row[AGAIN] = cell[AGAIN][kind][measure]["value"] - row[PLAIN]
         rows.append(row)
     table = pd.DataFrame(rows, dtype=float)  # what is undefined becomes NaN
     table[DIFFERENCE] = table[FAIR] - table[PLAIN]
@@ -90,10 +93,18 @@ def notes(table: pd.DataFrame, name: str) -> list[str]:
     """What the lines do not hold: how good the third net is, and how often both look outside."""
     lines = {(line["kind"], line["measure"]): line for line in table[table["set"] == name].to_dict("records")}
     error, peak = lines["", "error"], lines["focus", "peak_outside"]
-    return [
+    said = [
         f"The net of the protected attribute errs in {_figure(error, ATTRIBUTE)} % of the pictures.",
         f"Both nets have their peak outside {SETS[name].mask} in {_figure(peak, BOTH)} % of them.",
     ]
+    if not SETS[name].is_pretrained:
+        excess, inside = lines["leak", "excess"], lines["focus", "inside"]
+        said.append(
+            "A second unconstrained net, from other first weights, differs from the first by"
+            f" {_figure(excess, AGAIN)} in leak above chance, {_figure(inside, AGAIN)} in mass inside and"
+            f" {_figure(peak, AGAIN)} in peak outside."
+        )
+    return said
 
 
 def verdicts(table: pd.DataFrame) -> list[list[str]]:
