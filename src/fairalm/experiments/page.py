@@ -9,8 +9,10 @@ import pandas as pd
 
 from fairalm._validation import encode_groups
 from fairalm.io import data_entry, metrics
+from fairalm.report.runs import OTHER, OURS, PLAIN
 
-OURS, OTHER, PLAIN = "fairalm", "other", "plain"  # kinds of models
+__all__ = ["OTHER", "OURS", "PLAIN", "as_run", "model"]
+
 TOL = 0.01  # to judge by; some are trained with another, which their settings say
 
 

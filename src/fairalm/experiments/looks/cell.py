@@ -110,6 +110,7 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
     groups = group_names(cell.set, parts.test.groups)
     turned = parts.test.retarget(target=parts.attribute.target, protected=parts.attribute.protected)
     found = {name: look(net, tested, plan.size) for name, net in nets.items()}
+    said = {name: logits(net, tested) for name, net in nets.items()}
     leaks = {name: leak(found[name], found[ATTRIBUTE]) for name in (PLAIN, FAIR)}
     focuses = {name: focus(map_, parts.test.masks) for name, map_ in found.items()}  # type: ignore[arg-type]
     result: dict[str, Any] = {
@@ -118,12 +119,12 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
         "trials": {str(rule): _to_dict(trial) for rule, trial in trials.items()},
         "nets": {
             name: {
-                **_to_dict(_rates(turned if name == ATTRIBUTE else parts.test, logits(net, tested), plan)),
+                **_to_dict(_rates(turned if name == ATTRIBUTE else parts.test, said[name], plan)),
                 "leak": _averages(leaks[name]) if name in leaks else None,
                 "focus": _averages(focuses[name]),
-                **({} if name == ATTRIBUTE else {"entry": net_entry(parts.test.y, logits(net, tested), groups)}),
+                **({} if name == ATTRIBUTE else {"entry": net_entry(parts.test.y, said[name], groups)}),
             }
-            for name, net in nets.items()
+            for name in nets
         },
         "both": _averages(focuses[FAIR][OUTSIDE] & focuses[PLAIN][OUTSIDE]),
     }
