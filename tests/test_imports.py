@@ -13,7 +13,7 @@ ROOT = Path(fairalm.__file__).parent
 
 #: A module may import from its own layer and from those before it.
 LAYERS = [
-    {"exceptions", "_validation"},
+    {"exceptions", "_validation", "progress"},
     {"constraints", "moments", "schedules", "measures", "datasets", "io"},
     {"methods"},
     {"mixtures", "game", "account", "selection"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -247,3 +248,17 @@ def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], 
     if target == low:
         return values == classes[0], (high, low)
     raise InputError(f"target={target!r} is not a label of y, whose labels are {low!r} and {high!r}.")
+
+
+def kebab(name: str) -> str:
+    """A class name as the command line spells it.
+
+    >>> kebab("EqualOpportunity"), kebab("L1Penalty")
+    ('equal-opportunity', 'l1-penalty')
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def first_line(documented: object) -> str:
+    """First line of a docstring, without its full stop."""
+    return (documented.__doc__ or "").strip().partition("\n")[0].rstrip(".")

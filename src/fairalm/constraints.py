@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm._validation import FloatArray, IntArray, first_line, kebab
 from fairalm.exceptions import InputError, SmallCellWarning
 from fairalm.moments import Array, Cells, Event
 
@@ -24,7 +24,10 @@ TOO_FEW = 5  # people in a cell, below which one of them is over twenty points
 
 @dataclass(frozen=True, kw_only=True)
 class Constraint(ABC):
-    """Base of all criteria. Subclasses write :meth:`events` and nothing else.
+    """Base of all constraints. Subclasses write :meth:`events` and nothing else.
+
+    The words that tables, pages and messages need (`name`, `measure`, `title`, `rates`) come from the class's name and
+    docstring where a subclass does not give them.
 
     Parameters
     ----------
@@ -37,8 +40,17 @@ class Constraint(ABC):
     tol: float = 0.01
     target: Any = None
 
-    name: ClassVar[str] = ""
-    measure: ClassVar[str] = ""  # the reported measure that goes with this criterion
+    name: ClassVar[str] = ""  # on the command line
+    measure: ClassVar[str] = ""  # key of the reported gap in metrics.json and in tables of figures
+    title: ClassVar[str] = ""  # name of that gap in tables
+    rates: ClassVar[str] = ""  # what is compared between the groups; {label} stands for "hired = yes"
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls)
+        cls.name = own.get("name") or kebab(cls.__name__)
+        cls.measure = own.get("measure") or cls.name.replace("-", "_")
+        cls.title = own.get("title") or f"{cls.name.replace('-', ' ')} gap"
+        cls.rates = own.get("rates") or f'each of the rates in "{first_line(cls)}"'
 
     def __post_init__(self) -> None:
         if not 0 <= self.tol <= 1:
@@ -73,6 +85,8 @@ class EqualOpportunity(Constraint):
 
     name: ClassVar[str] = "equal-opportunity"
     measure: ClassVar[str] = "deo"
+    title: ClassVar[str] = "DEO (TPR gap)"
+    rates: ClassVar[str] = "among people with {label}, the share the model misses"
 
     def events(self, y: Array) -> tuple[Event, ...]:
         """Y = target."""
@@ -85,6 +99,8 @@ class PredictiveEquality(Constraint):
 
     name: ClassVar[str] = "predictive-equality"
     measure: ClassVar[str] = "fpr_gap"
+    title: ClassVar[str] = "FPR gap"
+    rates: ClassVar[str] = "among people without {label}, the share wrongly predicted to have it"
 
     def events(self, y: Array) -> tuple[Event, ...]:
         """Y ≠ target."""
@@ -100,6 +116,10 @@ class EqualizedOdds(Constraint):
 
     name: ClassVar[str] = "equalized-odds"
     measure: ClassVar[str] = "equalized_odds"
+    title: ClassVar[str] = "equalized odds gap"
+    rates: ClassVar[str] = (
+        "the share missed among people with {label}, and that wrongly predicted among the others, each"
+    )
 
     def events(self, y: Array) -> tuple[Event, ...]:
         """Y = target, and y ≠ target."""
@@ -112,6 +132,8 @@ class ErrorParity(Constraint):
 
     name: ClassVar[str] = "error-parity"
     measure: ClassVar[str] = "error_parity"
+    title: ClassVar[str] = "error gap"
+    rates: ClassVar[str] = "the share of wrong predictions"
 
     def events(self, y: Array) -> tuple[Event, ...]:
         """Everyone."""
@@ -127,6 +149,8 @@ class DemographicParity(Constraint):
 
     name: ClassVar[str] = "demographic-parity"
     measure: ClassVar[str] = "ddp"
+    title: ClassVar[str] = "selection gap (DDP)"
+    rates: ClassVar[str] = "the share predicted {label}"
 
     def events(self, y: Array) -> tuple[Event, ...]:
         """Everyone, counted by prediction."""
@@ -144,6 +168,8 @@ class PredictiveParity(Constraint):
 
     name: ClassVar[str] = "predictive-parity"
     measure: ClassVar[str] = "predictive_parity"
+    title: ClassVar[str] = "FDR gap"
+    rates: ClassVar[str] = "among people predicted {label}, the share for whom that is wrong"
 
     def events(self, y: Array) -> tuple[Event, ...]:
         """Predicted target: both sums run over ``h = y + (1 - 2y) loss``."""

@@ -200,7 +200,7 @@ def play(
             break
         table = asked
         multiplier = np.asarray(method.multiplier(dual), dtype=float).ravel()
-        index = _respond(game, oracle, table, last, multiplier, best=method.plays_best)
+        index = _respond(game, oracle, table, last, multiplier, best=method.traits.plays_best)
         last = game.found[index]
         game.record(index, multiplier)
         if on_round is not None:
@@ -208,7 +208,7 @@ def play(
         if early_stop and (game.is_settled(predictor) or (len(last.gap) == 1 and abs(last.gap[0]) <= resolution)):
             break
         dual = method.update(last.moments, dual)
-    if certify and method.has_dual and (predictor == "mixture" or not method.weights_are_multipliers):
+    if certify and method.traits.has_dual and (predictor == "mixture" or not method.traits.weights_are_multipliers):
         _answer_prices(game, oracle, MIXTURE_ROUNDS if predictor == "mixture" else 1)
     return game
 

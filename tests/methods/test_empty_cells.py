@@ -9,7 +9,7 @@ from fairalm.moments import Moments
 
 TOL = 0.02
 RULES = pytest.mark.parametrize("rule", METHODS)
-DUAL_RULES = pytest.mark.parametrize("rule", [name for name, method in METHODS.items() if method.has_dual])
+DUAL_RULES = pytest.mark.parametrize("rule", [name for name, method in METHODS.items() if method.traits.has_dual])
 
 # (groups, absent from y=1): the event y=0 always has everyone
 ABSENT = pytest.mark.parametrize(

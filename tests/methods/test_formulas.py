@@ -144,7 +144,7 @@ def test_proxy_lagrangian_does_not_overflow(theta, expected):
 
 def test_of_the_papers_rules_only_the_proxy_lagrangian_moves_its_dual_by_01_errors():
     """Appendix: "No surrogates in DUAL"."""
-    assert {name for name, method in METHODS.items() if method.strict_dual} == {"proxy-lagrangian", "pi-control"}
+    assert {name for name, method in METHODS.items() if method.traits.strict_dual} == {"proxy-lagrangian", "pi-control"}
 
 
 @two_groups
@@ -417,7 +417,7 @@ def test_has_dual_says_whether_multipliers_move(method):
     start = method().start(stream[0], 0.01)
     assert not method().multiplier(start).any()
     moved = not np.array_equal(method().update(stream[0], start).value, start.value)
-    assert moved == method.has_dual
+    assert moved == method.traits.has_dual
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from fairalm.moments import Event  # noqa: E402
 from fairalm.nn import ConstrainedLoss  # noqa: E402
 
 TOL, ETA = 0.02, 0.3
-RULES = [name for name, rule in METHODS.items() if rule.only_for != "full fits"]
+RULES = [name for name, rule in METHODS.items() if rule.traits.only_for != "full fits"]
 
 
 def batch(seed, n_groups, n=60):
@@ -162,13 +162,13 @@ def test_gradient_is_that_of_the_formula(rule, constraint, host, seed, n_groups,
     criterion = make(rule, constraint, n_groups, window=window)
     rng = np.random.default_rng(seed)
     w = torch.tensor(rng.normal(size=4), dtype=torch.float32, requires_grad=True)
-    keeps, before, kept = METHODS[rule].every > 1 and window > 0, None, None
+    keeps, before, kept = METHODS[rule].traits.every > 1 and window > 0, None, None
     for t in range(4):
         x, y, group = batch(rng.integers(10**6), n_groups, n=n)
         for label, member in absent if t < 2 else ():
             there = (y == label) & (group == member)
             group = torch.where(there, (member + 1) % n_groups, group)
-        if METHODS[rule].has_dual and not keeps:
+        if METHODS[rule].traits.has_dual and not keeps:
             criterion.dual.copy_(torch.tensor(rng.uniform(0.05, 0.5, criterion.dual.shape)))
         w.grad = None
         with on(host):
@@ -186,7 +186,7 @@ def test_gradient_is_that_of_the_formula(rule, constraint, host, seed, n_groups,
         torch.testing.assert_close(w.grad, gradient, rtol=2e-4, atol=2e-6)
         with on(host):
             criterion.step()
-        if t % METHODS[rule].every == 0:
+        if t % METHODS[rule].traits.every == 0:
             kept = seen
         if window:
             before = tuple((1 - 1 / window) * part for part in seen)

@@ -85,7 +85,7 @@ def codes(s):
     return group, len(labels)
 
 
-@pytest.mark.parametrize("name", [name for name, rule in METHODS.items() if rule.only_for != "mini-batches"])
+@pytest.mark.parametrize("name", [name for name, rule in METHODS.items() if rule.traits.only_for != "mini-batches"])
 def test_every_rule_plays(compas, name):
     X, y, s = compas
     with warnings.catch_warnings():

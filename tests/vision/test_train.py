@@ -150,7 +150,7 @@ def test_the_adversary_is_a_loop_typed_out(data):
         torch.testing.assert_close(model.net.state_dict()[name], value, rtol=1e-4, atol=1e-6)
 
 
-MINI_BATCH = [kind() for kind in METHODS.values() if kind.only_for != "full fits"]
+MINI_BATCH = [kind() for kind in METHODS.values() if kind.traits.only_for != "full fits"]
 
 
 @pytest.mark.parametrize("method", [*MINI_BATCH, Adversary()], ids=lambda method: method.name)

@@ -85,7 +85,7 @@ class Settings:
     def _only_for(self) -> str:
         """What the rule's rounds may be."""
         if self.method != ADVERSARIAL or not self.is_pictures:
-            return make_method(self.method, self.eta).only_for
+            return make_method(self.method, self.eta).traits.only_for
         if self.eta is not None:
             raise InputError(f"The method {self.method!r} has no step size: leave --eta out.")
         return "mini-batches"

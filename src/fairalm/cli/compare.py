@@ -24,7 +24,7 @@ from fairalm.io import data_entry, metrics, write_json
 from fairalm.methods import METHODS
 
 ALL = tuple(  # unconstrained is the plain model
-    name for name, method in METHODS.items() if name != "unconstrained" and method.only_for != "mini-batches"
+    name for name, method in METHODS.items() if name != "unconstrained" and method.traits.only_for != "mini-batches"
 )
 PAGE = Path("fairalm-compare.html")
 

@@ -1,7 +1,7 @@
 """The training rules, one per file, and their registry."""
 
 from fairalm.methods.augmented import AugmentedLagrangian
-from fairalm.methods.base import Dual, Method
+from fairalm.methods.base import Dual, Method, Traits
 from fairalm.methods.fairalm import FairALM, FairALMLinear
 from fairalm.methods.l2_penalty import L2Penalty
 from fairalm.methods.lagrangian import Lagrangian, ProxyLagrangian
@@ -43,5 +43,6 @@ __all__ = [
     "ProxyLagrangian",
     "Reweight",
     "SecantALM",
+    "Traits",
     "Unconstrained",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from fairalm.methods.base import Dual, Method, check_bound, clip_to, soft
+from fairalm.methods.base import Dual, Method, Traits, check_bound, clip_to, soft
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
@@ -26,7 +26,8 @@ class AugmentedLagrangian(Method):
     bound: float | None = None
 
     name: ClassVar[str] = "augmented"
-    weights_are_multipliers: ClassVar[bool] = False
+    summary: ClassVar[str] = "augmented Lagrangian without the paper's Jensen step"
+    traits: ClassVar[Traits] = Traits(weights_are_multipliers=False)
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from fairalm._validation import first_line, kebab
 from fairalm.exceptions import InputError
 from fairalm.moments import Array, Moments, namespace
 
@@ -35,20 +36,52 @@ class Dual:
 
 
 @dataclass(frozen=True)
-class Method(ABC):
-    """Base of all rules. Settings are frozen; the state is a :class:`Dual` passed in and out.
+class Traits:
+    """What the backends must know about a method; the defaults fit most.
 
-    A subclass writes :meth:`weights` and, if it has multipliers, :meth:`step`.
+    Parameters
+    ----------
+    has_dual : bool
+        It has multipliers.
+    weights_are_multipliers : bool
+        Its weights are C'lambda, so a classifier fitted to them is the best answer to lambda.
+    plays_best : bool
+        h_t is the best classifier found so far, not always the newest.
+    only_for : {"", "full fits", "mini-batches"}
+        What a round may be; either if empty.
+    strict_dual : bool
+        The dual step sees 0/1 errors even where the primal step has a surrogate loss.
+    window : int
+        Mini-batches only: steps over which the sums of the cells are averaged, unless the user says otherwise.
+    every : int
+        Mini-batches only: optimiser steps per dual step.
+    """
+
+    has_dual: bool = True
+    weights_are_multipliers: bool = True
+    plays_best: bool = False
+    only_for: Literal["", "full fits", "mini-batches"] = ""
+    strict_dual: bool = False
+    window: int = 0
+    every: int = 1
+
+
+@dataclass(frozen=True)
+class Method(ABC):
+    """Base of all methods. Settings are frozen; the state is a :class:`Dual` passed in and out.
+
+    A subclass writes :meth:`weights` and, if it has multipliers, :meth:`step`. Its `name` and `summary`, if left out,
+    come from the class's name and the first line of its docstring.
     """
 
     name: ClassVar[str] = ""
-    strict_dual: ClassVar[bool] = False  # the dual step sees 0/1 errors even where the primal has a surrogate
-    plays_best: ClassVar[bool] = False  # h_t is the best classifier found so far, not always the newest
-    has_dual: ClassVar[bool] = True
-    weights_are_multipliers: ClassVar[bool] = True  # weights are C'lambda, so the oracle answers lambda
-    only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = ""  # what a round may be; either if empty
-    window: ClassVar[int] = 0  # steps a net's cell sums are kept for, unless told
-    every: ClassVar[int] = 1  # optimiser steps of a net per dual step
+    summary: ClassVar[str] = ""
+    traits: ClassVar[Traits] = Traits()
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls)
+        cls.name = own.get("name") or kebab(cls.__name__)
+        cls.summary = own.get("summary") or first_line(cls)
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """The state before the first round: all multipliers 0."""

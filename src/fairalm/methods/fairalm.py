@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fairalm.exceptions import InputError
-from fairalm.methods.base import Dual, Method, check_bound, clip_to
+from fairalm.methods.base import Dual, Method, Traits, check_bound, clip_to
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Growth, check_eta
 
@@ -30,7 +30,8 @@ class FairALM(Method):
     eta_beta: float = 0.0
 
     name: ClassVar[str] = "fairalm"
-    weights_are_multipliers: ClassVar[bool] = False
+    summary: ClassVar[str] = "the paper's Algorithm 2 as written; a large eta can end in one prediction for all"
+    traits: ClassVar[Traits] = Traits(weights_are_multipliers=False)
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta, number_only=True)
@@ -69,7 +70,8 @@ class FairALMLinear(Method):
     bound: float | None = None
 
     name: ClassVar[str] = "fairalm-linear"
-    plays_best: ClassVar[bool] = True
+    summary: ClassVar[str] = "the paper's Algorithm 1 as written: step eta/t, a new model joins only if it helps"
+    traits: ClassVar[Traits] = Traits(plays_best=True)
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta, number_only=True)

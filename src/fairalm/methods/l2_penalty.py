@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairalm.methods.base import Dual, Method
+from fairalm.methods.base import Dual, Method, Traits
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
@@ -23,7 +23,8 @@ class L2Penalty(Method):
     eta: float | Schedule = 0.1
 
     name: ClassVar[str] = "l2"
-    has_dual: ClassVar[bool] = False
+    summary: ClassVar[str] = "the squared gap as a penalty of fixed weight"
+    traits: ClassVar[Traits] = Traits(has_dual=False)
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from fairalm.exceptions import InputError
-from fairalm.methods.base import Dual, Method
+from fairalm.methods.base import Dual, Method, Traits
 from fairalm.moments import Array, Moments, namespace
 from fairalm.schedules import Schedule, check_eta, step_size
 
@@ -24,6 +24,7 @@ class Lagrangian(Method):
     eta: float | Schedule = 0.1
 
     name: ClassVar[str] = "lagrangian"
+    summary: ClassVar[str] = "two multipliers per gap, moved by the gap beyond the tolerance"
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)
@@ -64,7 +65,8 @@ class ProxyLagrangian(Lagrangian):
     B: float = 1.0
 
     name: ClassVar[str] = "proxy-lagrangian"
-    strict_dual: ClassVar[bool] = True
+    summary: ClassVar[str] = "the Lagrangian with bounded multipliers, moved by 0/1 errors"
+    traits: ClassVar[Traits] = Traits(strict_dual=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from fairalm.methods.base import Dual, Method, soft, within
+from fairalm.methods.base import Dual, Method, Traits, soft, within
 from fairalm.moments import Array, Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
@@ -44,10 +44,10 @@ class PIControl(Method):
     eta: float | Schedule = 1.0
 
     name: ClassVar[str] = "pi-control"
-    strict_dual: ClassVar[bool] = True
-    only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = "mini-batches"
-    window: ClassVar[int] = 20
-    every: ClassVar[int] = 2  # a gap over a window of 20 is much the same one step later
+    summary: ClassVar[str] = (
+        "the default of nets: a PI controller of the gap, in units that fit any table; nothing to tune"
+    )
+    traits: ClassVar[Traits] = Traits(strict_dual=True, only_for="mini-batches", window=20, every=2)
 
     def __post_init__(self) -> None:
         check_eta(self, self.eta)
@@ -68,7 +68,7 @@ class PIControl(Method):
             mean, share = moments.event_mean, moments.row_share
             k = GAIN / 4.0 / (mean - mean * mean + FLATTEST) + 0.0 * share
         eta, slack = step_size(self.eta, dual.t), max(dual.tol - SWING, 0.0)
-        push, share_kept = k * moments.gap * eta, self.every / PATIENCE
+        push, share_kept = k * moments.gap * eta, self.traits.every / PATIENCE
         kept = kept + push * share_kept
         kept = within(soft(kept, k * (eta * slack * share_kept)) if slack else kept, LIMIT)
         value = kept + push

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairalm.methods.base import Dual, Method
+from fairalm.methods.base import Dual, Method, Traits
 from fairalm.moments import Array, Moments, namespace
 
 
@@ -18,7 +18,8 @@ class Reweight(Method):
     """
 
     name: ClassVar[str] = "reweight"
-    has_dual: ClassVar[bool] = False
+    summary: ClassVar[str] = "more weight for small groups; does not look at the gap"
+    traits: ClassVar[Traits] = Traits(has_dual=False)
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """1 / n_c over the sum of all 1 / n_c; 0 for an empty cell."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from fairalm.methods.base import Dual, Method, soft
+from fairalm.methods.base import Dual, Method, Traits, soft
 from fairalm.moments import Array, Moments
 
 AIM = 0.5  # where in the tolerance the search aims: half-way, so that a near miss still lands inside
@@ -33,7 +33,8 @@ class SecantALM(Method):
     """
 
     name: ClassVar[str] = "secant"
-    only_for: ClassVar[Literal["", "full fits", "mini-batches"]] = "full fits"
+    summary: ClassVar[str] = "the default: the multiplier's step is measured from round to round; nothing to tune"
+    traits: ClassVar[Traits] = Traits(only_for="full fits")
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """Multipliers 0; nothing measured yet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairalm.methods.base import Dual, Method
+from fairalm.methods.base import Dual, Method, Traits
 from fairalm.moments import Array, Moments
 
 
@@ -14,7 +14,8 @@ class Unconstrained(Method):
     """The plain model: weights 0. Appendix, "Unconstrained"."""
 
     name: ClassVar[str] = "unconstrained"
-    has_dual: ClassVar[bool] = False
+    summary: ClassVar[str] = "the plain model"
+    traits: ClassVar[Traits] = Traits(has_dual=False)
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """0."""

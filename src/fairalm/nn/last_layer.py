@@ -196,7 +196,12 @@ def _check(
 
     rules = [
         ("constraint", isinstance(constraint, Constraint), "a Constraint", constraint),
-        ("method", isinstance(method, Method) and method.only_for != "mini-batches", "a Method for full fits", method),
+        (
+            "method",
+            isinstance(method, Method) and method.traits.only_for != "mini-batches",
+            "a Method for full fits",
+            method,
+        ),
         ("n_groups", whole(n_groups) and n_groups >= 2, "2 or more", n_groups),
         ("n_folds", whole(n_folds) and (n_folds == 0 or n_folds >= 2), "0, or 2 or more", n_folds),
         ("l2", number(l2) and l2 > 0, "positive", l2),

@@ -98,9 +98,9 @@ class ConstrainedLoss(nn.Module):
     ) -> None:
         super().__init__()
         method = DEFAULT_METHOD["nn"]() if method is None else method
-        if not isinstance(method, Method) or method.only_for == "full fits":
+        if not isinstance(method, Method) or method.traits.only_for == "full fits":
             raise InputError(f"`method` must be a rule for mini-batches, such as PIControl(); got {method!r}.")
-        window = method.window if window is None else window
+        window = method.traits.window if window is None else window
         if n_groups < 2:
             raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
         if window < 0:
@@ -120,12 +120,12 @@ class ConstrainedLoss(nn.Module):
         self._cells = LabelCells.of(constraint, n_groups)
         self._live = _Live()
         # a rule whose weights are its multipliers asks for no means, unless the criterion is linearised at them
-        takes_means = not (method.weights_are_multipliers and self._cells.is_fixed)
-        self._needs_loss = takes_means or not method.strict_dual
+        takes_means = not (method.traits.weights_are_multipliers and self._cells.is_fixed)
+        self._needs_loss = takes_means or not method.traits.strict_dual
         nobody = np.zeros((2, 2, 2 * n_groups), dtype=np.float32)
         start = method.start(self._cells.moments(nobody[0]), constraint.tol)
         # over a window, weights hardly change from one dual step to the next, and are taken anew at these only
-        self._holds = method.every > 1 and window > 0
+        self._holds = method.traits.every > 1 and window > 0
         for name, value in (("dual", start.value), ("sums", nobody), ("held", nobody[0, 0])):
             self.register_buffer(name, torch.tensor(value))
         self._memory = [f"memory_{i}" for i in range(len(start.memory))]
@@ -181,7 +181,7 @@ class ConstrainedLoss(nn.Module):
             moments = tables.cells.moments(fed)
             spread = self._spread(tables, moments)
             if self.training and signal is batch and self.dual_from == "forward" and not live.has_observed:
-                live.moments = moments if self.window or (live.n_fed == 1 and self.method.every == 1) else None
+                live.moments = moments if self.window or (live.n_fed == 1 and self.method.traits.every == 1) else None
         pull = slope * (spread / n)[rows.code]  # the penalty's gradient by the margins
         scalar = mean + torch.dot(margin, torch.from_numpy(pull) if host else pull)
         return scalar if ranks == 1 else ranks * scalar  # DDP will average the gradients of the ranks
@@ -218,7 +218,7 @@ class ConstrainedLoss(nn.Module):
             fed = "forward() in training mode" if self.dual_from == "forward" else "observe()"
             raise InputError(f"step() has nothing to go by: call {fed} first.")
         tables = self._tables(_on_host(self._buffers["dual"]))
-        is_due = live.t % self.method.every == 1 % self.method.every
+        is_due = live.t % self.method.traits.every == 1 % self.method.traits.every
         if is_due:
             self._move(tables, live.moments or tables.cells.moments(tables.moved))
         sums = tables.sums
@@ -297,7 +297,7 @@ class ConstrainedLoss(nn.Module):
         except ValueError:  # a code beyond the last, or below 0
             rows.check(2, self.n_groups)
             raise
-        is_one = not (self._needs_loss and self.method.strict_dual)
+        is_one = not (self._needs_loss and self.method.traits.strict_dual)
         return first, first if is_one else label_sums(rows.wrong, rows.code, self.n_groups)
 
     def _feed(self, tables: _Tables, batch: Array, signal: Array) -> Array:

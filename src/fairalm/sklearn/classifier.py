@@ -42,6 +42,10 @@ def _members_have(name: str) -> Any:
     return check
 
 
+def _is_for_batches(method: Any) -> bool:
+    return isinstance(method, Method) and method.traits.only_for == "mini-batches"
+
+
 def _is_one_model(self: FairALMClassifier) -> bool:
     return self.predictor in ("single", "last") and bool(_members_have("decision_function")(self))
 
@@ -215,7 +219,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 "a Constraint",
             ),
             ("method", self.method is None or isinstance(self.method, Method), "a Method"),
-            ("method", getattr(self.method, "only_for", "") != "mini-batches", "a Method for full fits"),
+            ("method", not _is_for_batches(self.method), "a Method for full fits"),
         ]
         for name, holds, rule in rules:
             if not holds:

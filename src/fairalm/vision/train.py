@@ -155,7 +155,7 @@ def fit_pictures(
     train_loader = PictureBatches(train, groups, scale, batch_size, seed=random_state, flip=flip)
     valid_loader = None if valid is None else PictureBatches(valid, groups, scale, BATCH_SIZE)
     dual_loader = None
-    if heldout is not None and isinstance(method, Method) and method.has_dual:
+    if heldout is not None and isinstance(method, Method) and method.traits.has_dual:
         dual_loader = PictureBatches(heldout, groups, scale, batch_size, seed=random_state + 1)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(random_state)
@@ -200,7 +200,7 @@ def _check_settings(lr: Any, optimizer: Any, method: Any) -> None:
         raise InputError(f"`lr` must be positive; got {lr!r}.")
     if optimizer not in OPTIMIZERS:
         raise InputError(f"`optimizer` must be {' or '.join(map(repr, OPTIMIZERS))}; got {optimizer!r}.")
-    is_rule = isinstance(method, Method) and method.only_for != "full fits"
+    is_rule = isinstance(method, Method) and method.traits.only_for != "full fits"
     if not is_rule and not isinstance(method, Adversary):
         raise InputError(f"`method` must be a rule for mini-batches or an Adversary; got {method!r}.")
 

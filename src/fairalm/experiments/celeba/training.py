@@ -88,7 +88,7 @@ def _profile(rows: list[Row]) -> pd.DataFrame:
 
 def surrogate_of(rule: Method) -> str:
     """Log loss for the paper's rules, whose derivation needs a convex one; for ours, what it was made with."""
-    return "sigmoid" if rule.strict_dual else "log"
+    return "sigmoid" if rule.traits.strict_dual else "log"
 
 
 def look(faces: ImageDataset, logits: FloatArray) -> Row:
