@@ -20,9 +20,11 @@ from fairalm.exceptions import InputError
 from fairalm.game import Game, play
 from fairalm.io import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.nn.features import Features, compute_features, counter, usable_device
+from fairalm.nn.checks import usable_device
+from fairalm.nn.features import Features, compute_features
 from fairalm.nn.head import Linear, find_head, with_head
 from fairalm.nn.head_oracle import HeadOracle
+from fairalm.progress import progress_bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,7 @@ def refit_last_layer(
         if rows is not None:
             _check_rows(rows, part, constraint, n_groups, width)
     oracle = HeadOracle(fitted, measured, constraint, n_groups, n_folds, l2, where)
-    with counter("fitting", max_iter, progress) as tick:
+    with progress_bar(max_iter, shown=progress, text="fitting") as tick:
         game = play(
             oracle,
             method,

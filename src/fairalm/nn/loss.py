@@ -14,7 +14,7 @@ from fairalm.exceptions import InputError
 from fairalm.methods import DEFAULT_METHOD, Dual, Method
 from fairalm.moments import Array, Moments
 from fairalm.nn.batch import Rows, check_shapes
-from fairalm.nn.distributed import everyone, n_ranks
+from fairalm.nn.distributed import n_ranks, sum_over_ranks
 from fairalm.nn.label_cells import LabelCells, label_sums
 from fairalm.nn.surrogates import find_surrogate, target_margin
 
@@ -169,7 +169,7 @@ class ConstrainedLoss(nn.Module):
         margin, rows = self._rows(logits, y, group, host)
         mean = self._mean_loss(logits, y, len(rows.code))
         loss, slope = self.surrogate(rows.margin, rows.positive, loss=self._needs_loss)
-        batch, signal = everyone(*self._sums(rows, loss), ranks)
+        batch, signal = sum_over_ranks(*self._sums(rows, loss))
         tables = self._tables(host)
         fed = self._feed(tables, batch, signal)
         n = len(rows.code) if ranks == 1 else batch[1].sum()
@@ -208,7 +208,7 @@ class ConstrainedLoss(nn.Module):
         _, rows = self._rows(logits, y, group, host)
         loss, _ = self.surrogate(rows.margin, rows.positive, loss=True)
         moved = self._tables(host).moved
-        moved += everyone(*self._sums(rows, loss), n_ranks())[1]
+        moved += sum_over_ranks(*self._sums(rows, loss))[1]
         live.n_fed, live.has_observed, live.moments = live.n_fed + 1, True, None
 
     def step(self) -> None:
