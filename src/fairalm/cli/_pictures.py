@@ -164,7 +164,7 @@ def _by_steps(
 
 def predict_pictures(run: Path, frame: pd.DataFrame, data: str, column: str) -> tuple[npt.NDArray[Any], FloatArray]:
     """Prediction and score of each row; those of a picture that cannot be read are missing."""
-    from fairalm.datasets.images._cache import read_cached
+    from fairalm.datasets.images.cache import read_cached
     from fairalm.vision.image_model import load_image_model
 
     check_columns(frame, {column: "text"}, data)
