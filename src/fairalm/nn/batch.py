@@ -69,17 +69,13 @@ class Batch(NamedTuple):
         if math.isnan(self.margin @ self.margin):
             n = int((self.margin != self.margin).sum())
             raise InputError(f"logits has {n} NaN: the net has diverged, or its input has NaN.")
-        group = self.code - self.n_groups * self.positive
-        if int(group.min()) < 0 or int(group.max()) >= self.n_groups:
-            raise InputError(
-                f"group must lie in 0..{self.n_groups - 1} (n_groups={self.n_groups}); got"
-                f" {int(group.min())}..{int(group.max())}."
-            )
-        labels = self.labels
-        if not ((labels >= 0) & (labels < classes) & (labels == labels // 1)).all():
-            raise InputError(
-                f"y must hold the classes 0..{classes - 1}; got {float(labels.min()):g}..{float(labels.max()):g}."
-            )
+        group, last = self.code - self.n_groups * self.positive, self.n_groups - 1
+        low, high = int(group.min()), int(group.max())
+        if low < 0 or high > last:
+            raise InputError(f"group must lie in 0..{last} (n_groups={self.n_groups}); got {low}..{high}.")
+        smallest, largest = float(self.labels.min()), float(self.labels.max())
+        if smallest < 0 or largest >= classes or (self.labels % 1).any():
+            raise InputError(f"y must hold the classes 0..{classes - 1}; got {smallest:g}..{largest:g}.")
 
 
 def check_shapes(logits: Tensor, y: Tensor, group: Tensor, n_groups: int) -> int:
