@@ -58,14 +58,14 @@ Oracle = Callable[[Array | None, Outcome | None], Outcome]
 
 
 class Game:
-    """What was found and how it was played.
+    """The classifiers found and the rounds played.
 
     Attributes
     ----------
-    found : list of Outcome
-        The classifiers; the first is the plain one.
-    errors, gaps : arrays of shape (found,) and (found, rows)
-        Theirs.
+    classifiers : list of Outcome
+        The classifiers found; the first is the plain one.
+    errors, gaps : arrays of shape (classifiers,) and (classifiers, rows)
+        Their errors and gaps.
     played : list of int
         Which of them was played in each round.
     multipliers : list of array
@@ -77,7 +77,7 @@ class Game:
     """
 
     def __init__(self, plain: Outcome, *, tol: float, bound: float = 1.0, is_linear: bool = True) -> None:
-        self.found = [plain]
+        self.classifiers = [plain]
         self.errors = np.array([plain.error])
         self.gaps = plain.gap[None, :]
         self.played: list[int] = []
@@ -89,13 +89,13 @@ class Game:
 
     def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
         """Add a classifier and the multipliers it was fitted for; returns its index."""
-        self.found.append(outcome)
+        self.classifiers.append(outcome)
         self._mixture = None
         self.errors = np.append(self.errors, outcome.error)
         self.gaps = np.vstack([self.gaps, outcome.gap])
-        self._eligible.add(len(self.found) - 1)
-        self._multiplier_of[len(self.found) - 1] = multiplier
-        return len(self.found) - 1
+        self._eligible.add(len(self.classifiers) - 1)
+        self._multiplier_of[len(self.classifiers) - 1] = multiplier
+        return len(self.classifiers) - 1
 
     def multiplier_of(self, index: int) -> FloatArray:
         """The multipliers a classifier was fitted for; 0 for the plain one."""
@@ -115,7 +115,7 @@ class Game:
 
     def weights(self, predictor: Predictor) -> FloatArray:
         """The probabilities with which `predictor` draws from the classifiers found."""
-        n = len(self.found)
+        n = len(self.classifiers)
         if predictor == "average":
             return np.asarray(np.bincount(self.played, minlength=n) / len(self.played))
         if predictor == "mixture":
@@ -162,12 +162,12 @@ class Game:
         return GameResult(
             members=members,
             weights=weights[members],
-            models=[self.found[i].model for i in members],
+            models=[self.classifiers[i].model for i in members],
             error=float(weights @ self.errors),
             gap=float(abs(weights @ self.gaps).max()),
-            selection=float(weights @ [outcome.selection for outcome in self.found]),
-            plain_selection=self.found[0].selection,
-            dual=self.multiplier_of(likeliest).reshape(self.found[0].moments.gap.shape),
+            selection=float(weights @ [outcome.selection for outcome in self.classifiers]),
+            plain_selection=self.classifiers[0].selection,
+            dual=self.multiplier_of(likeliest).reshape(self.classifiers[0].moments.gap.shape),
             optimality_gap=self.excess(weights),
             saddle_gap=self.excess(self.weights("average")),
             history=history_table(
@@ -231,7 +231,7 @@ def play(
         table = asked
         multiplier = np.asarray(method.multiplier(dual), dtype=float).ravel()
         index = _respond(game, oracle, table, last, multiplier, best=method.traits.plays_best)
-        last = game.found[index]
+        last = game.classifiers[index]
         game.record(index, multiplier)
         if on_round is not None:
             on_round(t + 1, last)
@@ -259,7 +259,7 @@ def _answer_prices(game: Game, oracle: Oracle, rounds: int) -> None:
         mixture = game.mixture()
         if not mixture.prices.any():
             return  # the plain model answers prices of 0
-        at = game.found[int(mixture.weights.argmax())]
+        at = game.classifiers[int(mixture.weights.argmax())]
         shape = at.moments.gap.shape
         new = oracle(at.moments.pull(mixture.prices.reshape(shape)), at)
         game.add(new, mixture.prices)

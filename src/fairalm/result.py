@@ -22,7 +22,7 @@ class GameResult:
     Attributes
     ----------
     members : int array
-        The classifiers that the predictor draws from, as indices into ``Game.found``.
+        The classifiers that the predictor draws from, as indices into ``Game.classifiers``.
     weights : array
         Their probabilities.
     models : list

@@ -156,7 +156,7 @@ def test_every_criterion(name, n_groups, signal):
     )
     share = 0.7 if name == "predictive-parity" else 0.5  # base rates of 30 and 70 % are hard on it
     assert fair.gap <= max(0.05, share * abs(fair.game.gaps[0]).max())
-    assert fair.dual.shape == fair.game.found[0].moments.gap.shape
+    assert fair.dual.shape == fair.game.classifiers[0].moments.gap.shape
     assert np.isnan(fair.optimality_gap) == (name == "predictive-parity")
 
 
