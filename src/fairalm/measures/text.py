@@ -67,3 +67,13 @@ def plus_minus(mean: float, spread: float | None, digits: int = 1) -> str:
     """
     text = f"{mean:.{digits}f}"
     return text if spread is None or spread != spread else f"{text} ± {spread:.{digits}f}"
+
+
+def points(share: float) -> str:
+    """A difference of rates in percentage points.
+
+    >>> points(0.01), points(0.025)
+    ('1 point', '2.5 points')
+    """
+    number = f"{100 * share:.3g}"
+    return f"{number} point{'' if number == '1' else 's'}"
