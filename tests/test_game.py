@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairalm.game import FiniteOracle, Game, play, saddle_gaps
+from fairalm.game import FiniteOracle, Game, play
 from fairalm.methods import FairALMLinear, SecantALM, Unconstrained
 
 T = 10_000
@@ -25,7 +25,7 @@ def exact_error(errors, gaps):
 
 def play_family(errors, mu, *, eta, bound=None):
     method = FairALMLinear(eta=eta, bound=bound)
-    return play(FiniteOracle(errors, mu), method, tol=0.0, max_iter=T, early_stop=False, certify=False)
+    return play(FiniteOracle(errors, mu), method, tol=0.0, max_iter=T, early_stop=False, is_linear=False)
 
 
 def first_case(gaps, bound=1.0):
@@ -102,7 +102,7 @@ def test_saddle_gap_falls_and_bounds_the_excess():
     errors, gaps, mu = random_family(1)
     eta, _ = first_case(gaps)
     game = play_family(errors, mu, eta=eta, bound=1.0)
-    measured = saddle_gaps(game)
+    measured = game.saddle_gaps()
     assert measured[-1] < 0.01 < measured[0]
     assert (measured >= -1e-12).all()
     average = game.weights("average")
