@@ -22,21 +22,9 @@ SUPPORTED = (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedO
 
 
 class LinearAdversary(nn.Module):
-    """The 2018 paper's: linear in s = sigmoid((1 + |c|) margin), and in s y and s (1 - y) where it sees the label.
+    """The 2018 paper's: linear in s = sigmoid((1 + |c|) margin), and in s y and s (1 - y) if it sees the label y.
 
     All weights start at 0, so the order of the groups does not matter and no random number is drawn.
-
-    Parameters
-    ----------
-    n_groups : int
-        Number of outputs.
-    sees_label : bool
-        Whether its input has a second column, 1 where the label is the target.
-
-    Examples
-    --------
-    >>> LinearAdversary(3, sees_label=True)(torch.tensor([[0.5, 1.0], [-0.2, 0.0]])).shape
-    torch.Size([2, 3])
     """
 
     def __init__(self, n_groups: int, *, sees_label: bool) -> None:

@@ -18,12 +18,6 @@ def random_state(generators: Sequence[Generator]) -> dict[str, Any]:
     """The state of every source of random numbers, in plain values that ``torch.load(weights_only=True)`` reads.
 
     The sources are the global ones of Python, numpy, torch and its devices, and these generators.
-
-    >>> state = random_state([])
-    >>> first = torch.rand(1)
-    >>> set_random_state(state, [])
-    >>> bool(torch.rand(1) == first)
-    True
     """
     version, words, gauss = random.getstate()
     numpy_state: Any = np.random.get_state()  # noqa: NPY002  # datasets draw from the global one
@@ -57,14 +51,8 @@ class Batches:
     """The batches of a loader, with a position that can be saved and restored.
 
     The position is the state of the random numbers at the start of the pass, and how many batches were taken since. To
-    restore it, the same pass is started again and that many batches are dropped, which also restores the workers.
-
-    Parameters
-    ----------
-    loader : iterable
-        A ``DataLoader``, or anything that can be read many times.
-    name : str
-        Its name in messages.
+    restore it, the same pass is started again and that many batches are dropped, which also restores the workers. The
+    loader is a ``DataLoader``, or anything that can be read many times; messages call it by the name.
     """
 
     def __init__(self, loader: Iterable[Any], name: str) -> None:
@@ -81,8 +69,8 @@ class Batches:
     @property
     def generators(self) -> list[Generator]:
         """The loader's own sources of random numbers, each once."""
-        found = (getattr(part, "generator", None) for part in (self.loader, *self._samplers()))
-        return list({id(generator): generator for generator in found if isinstance(generator, Generator)}.values())
+        parts = (getattr(part, "generator", None) for part in (self.loader, *self._samplers()))
+        return list({id(part): part for part in parts if isinstance(part, Generator)}.values())
 
     def open(self) -> None:
         """Start the next pass."""
@@ -138,5 +126,5 @@ class Batches:
 
     def _samplers(self) -> list[Any]:
         batch_sampler = getattr(self.loader, "batch_sampler", None)
-        found = (getattr(self.loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
-        return list({id(sampler): sampler for sampler in found if sampler is not None}.values())
+        parts = (getattr(self.loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
+        return list({id(part): part for part in parts if part is not None}.values())

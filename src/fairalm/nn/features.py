@@ -27,21 +27,11 @@ TOLERANCE = 1e-3  # relative to the largest feature: devices and versions differ
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features, labels and groups, one row per sample.
+    """The inputs of a net's last layer, with labels and groups: one row per sample."""
 
-    Parameters
-    ----------
-    x : float32 tensor of shape (n, features)
-        The inputs of the last layer.
-    y : int array of shape (n,)
-        Labels, 0 or 1.
-    group : int array of shape (n,)
-        Groups, 0..K-1.
-    """
-
-    x: Tensor
-    y: IntArray
-    group: IntArray
+    x: Tensor  # float32, of shape (n, features)
+    y: IntArray  # 0 or 1
+    group: IntArray  # 0..K-1
 
     def __post_init__(self) -> None:
         _check_rows(self.y, self.group)
@@ -79,10 +69,6 @@ def compute_features(
     device : device, optional
         Where to run; where the net is if left out.
 
-    Returns
-    -------
-    Features
-
     Examples
     --------
     >>> from torch.utils.data import DataLoader, TensorDataset
@@ -103,31 +89,22 @@ def compute_features(
         return _run(net, name, _to(x, where), n_rows)
 
     folder = None if cache is None else Cache(Path(cache), fingerprint(net, name), run)
-    kept: list[Tensor] = []
-    labels: list[IntArray] = []
-    groups: list[IntArray] = []
+    batches: list[Features] = []
     total = len(loader) if isinstance(loader, Sized) else None
     with progress_bar(total, shown=progress, text="features") as update:
         for i, batch in enumerate(loader):
             x, y, group = _unpack(batch)
-            kept.append(run(x, len(y)) if folder is None else folder.get(i, x, len(y)))
-            labels.append(y)
-            groups.append(group)
+            features = run(x, len(y)) if folder is None else folder.get(i, x, len(y))
+            batches.append(Features(features, y, group))
             update(i + 1, "features")
-    if not kept:
+    if not batches:
         raise InputError("The loader is empty: pass one with at least one batch.")
-    return Features(torch.cat(kept), np.concatenate(labels), np.concatenate(groups))
+    y, group = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("y", "group"))
+    return Features(torch.cat([batch.x for batch in batches]), y, group)
 
 
 def fingerprint(net: nn.Module, head: str) -> str:
-    """A digest of the whole net except the weights of the head.
-
-    >>> net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-    >>> before = fingerprint(net, "1")
-    >>> _ = nn.init.ones_(net[1].weight)
-    >>> fingerprint(net, "1") == before
-    True
-    """
+    """A digest of the whole net except the weights of the head."""
     digest = hashlib.sha256(repr(net).encode())
     own = f"{head}." if head else ""
     for key, value in net.state_dict().items():
@@ -241,7 +218,7 @@ def _unpack(batch: Any) -> tuple[Any, IntArray, IntArray]:
         got = f"{len(batch)} items" if isinstance(batch, (tuple, list)) else type(batch).__name__
         raise InputError(f"A batch must be (x, y, group); got {got}.")
     y, group = (torch.as_tensor(part).detach().cpu().reshape(-1).numpy() for part in batch[1:])
-    _check_rows(y, group)
+    _check_rows(y, group)  # before the net runs
     return batch[0], y.astype(np.int64), group.astype(np.int64)
 
 

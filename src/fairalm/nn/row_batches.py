@@ -32,11 +32,11 @@ class RowBatches:
     batch_size : int, optional
         Rows per batch; all rows if left out.
     seed : int, optional
-        Of the order and of the mirror images. If left out, all rows come in their own order.
+        If left out, all rows come in their own order.
     smallest : int
         A shuffled pass leaves out a last batch with fewer rows than this, such as 2 for batch normalisation.
     flip : bool
-        In a shuffled pass, reverse the last axis of the first column with probability one half: mirror images.
+        A shuffled pass reverses the last axis of the first column, with probability one half per row: mirror images.
 
     Examples
     --------

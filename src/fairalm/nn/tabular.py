@@ -132,16 +132,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> NetClassifier:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, features)
-        y : array of shape (n,)
-            Two labels.
-        sensitive_features : array, Series, data frame or dict of columns
-            The protected attribute, one value per row; several columns are crossed.
-        """
+        """Train on a table, two labels and the protected attribute, given as to :class:`fairalm.FairALMClassifier`."""
         self._check_settings()
         device = usable_device(None, self.device)
         labels = np.asarray(y)
@@ -160,7 +151,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         names = np.array(groups.names, dtype=object)[groups.codes[kept]]
         rates = group_rates(positive[kept], self._logits(table[kept]) > 0, sensitive_features=names)
         self.error_ = float(measure_of("error", rates, train=True).value or 0.0)
-        self.gap_ = float(measure_of(constraint.measure, rates, train=True).value or 0.0)
+        self.gap_ = float(measure_of(constraint, rates, train=True).value or 0.0)
         if not isinstance(self.method, Unconstrained):
             warn_about_gap(self.gap_, constraint.tol, self.epochs, stacklevel=2)
         return self

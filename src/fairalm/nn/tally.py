@@ -19,17 +19,6 @@ from fairalm.nn.surrogates import target_margin
 class Tally:
     """Counts and the summed loss, kept on the device of the batches so that adding one does not wait for it.
 
-    Parameters
-    ----------
-    counts : int tensor of shape (4 * groups,)
-        Rows, by group, then label, then prediction (target or not).
-    loss : tensor of shape ()
-        Their summed loss.
-    target : int
-        The class whose errors count.
-
-    Examples
-    --------
     >>> from fairalm import EqualOpportunity
     >>> tally = Tally.empty(2, target=1, device="cpu")
     >>> logits, y, group = torch.tensor([2.0, -1.0, 1.0]), torch.tensor([1, 1, 0]), torch.tensor([0, 1, 1])
@@ -38,9 +27,9 @@ class Tally:
     {'loss': 0.5, 'error': 0.6666666666666666, 'deo': 1.0}
     """
 
-    counts: Tensor
-    loss: Tensor
-    target: int
+    counts: Tensor  # of rows, by group, then label, then prediction (target or not): shape (4 * groups,)
+    loss: Tensor  # their summed loss
+    target: int  # the class whose errors count
 
     @classmethod
     def empty(cls, n_groups: int, *, target: int, device: torch.device | str) -> Tally:
@@ -74,9 +63,9 @@ class Tally:
         groups = tuple(str(code) for code in range(len(tp)))
         rates = GroupRates(groups, tp=tp, fp=fp, tn=tn, fn=fn, target=self.target)
         row: dict[str, Any] = {"loss": float(self.loss) / int(self.counts.sum())} if train else {}
-        for name, of in (("error", "error"), (constraint.measure, constraint.measure)):
-            measure = measure_of(of, rates, train=train)
-            row[name] = measure.value
+        for which in ("error", constraint):
+            measure = measure_of(which, rates, train=train)
+            row[measure.name] = measure.value
             if not train:
-                row |= {f"{name}_low": measure.low, f"{name}_high": measure.high}
+                row |= {f"{measure.name}_low": measure.low, f"{measure.name}_high": measure.high}
         return {key: np.nan if value is None else float(value) for key, value in row.items()}
