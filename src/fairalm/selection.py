@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from fairalm._validation import FloatArray, IntArray
+from fairalm.cells import BoolArray
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, make_gap_scorer
-from fairalm.measures.rates import BoolArray
 
 Runs = Mapping[str, Any] | pd.DataFrame
 DECIMALS = 12  # figures that agree so far are equal: the order of a sum changes its last bits
@@ -113,8 +113,8 @@ class NVP:
         prefix = next((prefix for prefix in PREFIXES if prefix + self.gap in runs), None)
         if prefix is None:
             raise _no_column(self.gap, PREFIXES)
-        error = "error" if f"{prefix}error" in runs else "accuracy"
-        if prefix + error not in runs:
+        error = next((name for name in ("error", "accuracy") if prefix + name in runs), None)
+        if error is None:
             raise _no_column("error", (prefix,))
         constant = _constant(runs, prefix) if self.leave_out_constants else None
         errors, gaps = (_zero_is_best(runs, prefix, name) for name in (error, self.gap))
@@ -164,10 +164,12 @@ def _check_runs(errors: Any, gaps: Any) -> tuple[FloatArray, FloatArray]:
     error, gap = _numbers(errors, "errors"), _numbers(gaps, "gaps")
     if len(error) != len(gap):
         raise InputError(f"There are {len(error)} errors and {len(gap)} gaps: pass one of each per run.")
-    if not ((error >= 0) & (error <= 1) | np.isnan(error)).all():
-        raise InputError(f"Errors must lie between 0 and 1, not in percent; got {_range(error)}.")
-    if not ((gap >= 0) & np.isfinite(gap) | np.isnan(gap)).all():
-        raise InputError(f"Gaps must be 0 or more, without sign; got {_range(gap)}.")
+    for numbers, most, requirement in (
+        (error, 1.0, "Errors must lie between 0 and 1, not in percent"),
+        (gap, np.finfo(float).max, "Gaps must be 0 or more, without sign"),
+    ):
+        if not ((numbers >= 0) & (numbers <= most) | np.isnan(numbers)).all():
+            raise InputError(f"{requirement}; got {np.nanmin(numbers):g} to {np.nanmax(numbers):g}.")
     return error, gap
 
 
@@ -179,10 +181,6 @@ def _numbers(values: Any, name: str) -> FloatArray:
     if numbers.ndim != 1:
         raise InputError(f"{name} must be one column, one number per run; got shape {numbers.shape}.")
     return numbers
-
-
-def _range(values: FloatArray) -> str:
-    return f"{np.nanmin(values):g} to {np.nanmax(values):g}"
 
 
 def _check_marks(constant: Any, n_runs: int) -> BoolArray:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairalm import EqualizedOdds, EqualOpportunity, PredictiveParity
+from fairalm.cells import Event
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures import (
@@ -21,7 +22,6 @@ from fairalm.measures import (
     range_interval,
     splits_entry,
 )
-from fairalm.moments import Event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +87,11 @@ def test_built_in_constraints_are_the_registered_measures(rows):
 
 def test_own_constraint_is_measured_as_its_events_say(rows):
     y, predicted, group = rows
-    found = measure_all(y, predicted, sensitive_features=group, constraint=Rejection())
-    assert list(found) == [*MEASURES, "rejection"]
+    measured = measure_all(y, predicted, sensitive_features=group, constraint=Rejection())
+    assert list(measured) == [*MEASURES, "rejection"]
     rejected = [np.mean(predicted[group == name] == 0) for name in "FMX"]
     missed = [np.mean(predicted[(group == name) & (y == 1)] == 0) for name in "FMX"]
-    ours = found["rejection"]
+    ours = measured["rejection"]
     assert ours.value == pytest.approx(max(np.ptp(rejected), np.ptp(missed)))
     k = [[np.sum((group == name) & (predicted == 0)) for name in "FMX"]]
     k += [[np.sum((group == name) & (predicted == 0) & (y == 1)) for name in "FMX"]]
@@ -155,7 +155,7 @@ def test_describe_says_all_that_a_page_needs():
 
 
 def test_what_cannot_be_measured_is_refused(rows):
-    with pytest.raises(InputError, match=r"Costs cannot be measured .* 'all' is not a share of rows.*fn adds 5 to 1"):
+    with pytest.raises(InputError, match=r"Costs cannot be measured .* 'all' is not a share of rows.*fn 5 of 1"):
         definition_of(Costs())
     with pytest.raises(InputError, match="measure of Error is called 'error', as another one is"):
         measure_all(rows[0], rows[1], sensitive_features=rows[2], constraint=Error())

@@ -25,9 +25,9 @@ def counts_of(metrics, group, **counts):
     entry["groups"][group] |= counts
     y, predicted, names = [], [], []
     for name, cells in entry["groups"].items():
-        for key, (label, said) in {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}.items():
+        for key, (label, prediction) in {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}.items():
             y += [label] * cells[key]
-            predicted += [said] * cells[key]
+            predicted += [prediction] * cells[key]
             names += [name] * cells[key]
     rates = group_rates(y, predicted, sensitive_features=names, target=1)
     for measure in ("error", "deo"):
@@ -64,8 +64,8 @@ def test_how_many_more_people_would_settle_it(trained, gap):
     times = people_to_settle(Measure("deo", **entry), 0.01) / 250
     half = max(gap, 0.06 - gap)
     assert times == pytest.approx((half / (gap - 0.01)) ** 2, rel=0.01)  # width shrinks with the root
-    said = gather([metrics])["verdict"]["text"]
-    assert f"about {float(f'{n_test * (times - 1):.1e}'):,.0f} more test people" in said
+    text = gather([metrics])["verdict"]["text"]
+    assert f"about {float(f'{n_test * (times - 1):.1e}'):,.0f} more test people" in text
 
 
 def test_verdicts_that_need_no_more_people(trained):
@@ -114,7 +114,7 @@ def test_a_small_group_and_label_is_gone_with_all_that_needs_it(trained):
 def test_pages_are_the_same_whatever_the_small_count(trained):
     """What is on the page of the groups does not tell 3 missed from 4; the gap and the error do so in whole points."""
     metrics = content(trained)
-    found = []
+    groups = []
     for fn in (3, 4):
         facts = gather([counts_of(metrics, "F", tp=200 - fn, fn=fn)])
         model = facts["models"][0]
@@ -122,8 +122,8 @@ def test_pages_are_the_same_whatever_the_small_count(trained):
         for name in ("error", "gap"):
             for end in ("value", "low", "high"):
                 assert 100 * model[name][end] == pytest.approx(round(100 * model[name][end]))
-        found.append(model["groups"])
-    assert found[0] == found[1]
+        groups.append(model["groups"])
+    assert groups[0] == groups[1]
 
 
 def test_people_of_too_few_are_hidden_with_their_sums(trained):

@@ -1,7 +1,7 @@
 """Numbers about predictions, each with its interval on data the model was not fitted on."""
 
 from fairalm.measures.binning import bin_scores, merge_bins
-from fairalm.measures.definitions import MEASURES, Definition, definition_of, describe
+from fairalm.measures.definitions import MEASURES, definition_of, describe
 from fairalm.measures.entry import splits_entry
 from fairalm.measures.gaps import (
     ddp,
@@ -21,13 +21,11 @@ from fairalm.measures.gaps import (
 from fairalm.measures.intervals import difference_interval, range_interval, rate_interval, ratio_interval
 from fairalm.measures.measure import Measure, people_to_settle
 from fairalm.measures.rates import RATES, GroupRates, group_rates
-from fairalm.measures.scorers import GapScorer, make_gap_scorer
+from fairalm.measures.scorers import make_gap_scorer
 
 __all__ = [
     "MEASURES",
     "RATES",
-    "Definition",
-    "GapScorer",
     "GroupRates",
     "Measure",
     "bin_scores",

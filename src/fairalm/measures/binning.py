@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from fairalm._validation import FloatArray, Groups, IntArray
+from fairalm.cells import BoolArray
 from fairalm.exceptions import InputError
-from fairalm.measures.rates import BoolArray
 
 N_BINS = 20  # before merging
 
 
 def bin_scores(scores: Any, positive: BoolArray, groups: Groups, *, min_cell: int = 10) -> dict[str, Any]:
-    """Count scores per group and label in shared bins.
+    """Count scores in shared bins: ``edges``, ``min_cell``, and ``counts[group]["target" or "other"]``.
 
     Neighbouring bins are merged, into as many as possible, until each contains nobody or at least `min_cell` people of
     every group and label. A group and label with fewer than `min_cell` people in all is suppressed: its counts are
@@ -30,11 +30,6 @@ def bin_scores(scores: Any, positive: BoolArray, groups: Groups, *, min_cell: in
         One group per row; rows marked -1 are left out.
     min_cell : int
         Fewest people of a group and label in a non-empty bin.
-
-    Returns
-    -------
-    dict
-        ``edges``, ``min_cell``, and ``counts[group]["target" or "other"]``, a list or None.
 
     Examples
     --------

@@ -22,12 +22,6 @@ def chance_gap(rate: float, n0: int, n1: int) -> float:
     """
     if not 0 <= rate <= 1 or min(n0, n1) < 1:
         raise InputError(f"`rate` must lie in [0, 1] and each cell needs a row; got {rate!r}, {n0} and {n1}.")
-    counts, chances = zip(*(_likely(rate, n) for n in (n0, n1)), strict=True)
-    difference = abs(counts[0][:, None] / n0 - counts[1][None, :] / n1)
-    return float(chances[0] @ difference @ chances[1])
-
-
-def _likely(rate: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Counts that are not almost impossible, and their probabilities."""
-    counts = np.arange(binom.ppf(1e-12, n, rate), binom.ppf(1 - 1e-12, n, rate) + 1)
-    return counts, binom.pmf(counts, n, rate)
+    # counts that are not almost impossible
+    k0, k1 = (np.arange(binom.ppf(1e-12, n, rate), binom.ppf(1 - 1e-12, n, rate) + 1) for n in (n0, n1))
+    return float(binom.pmf(k0, n0, rate) @ abs(k0[:, None] / n0 - k1 / n1) @ binom.pmf(k1, n1, rate))

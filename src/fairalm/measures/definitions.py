@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
 
 from fairalm._validation import first_line
+from fairalm.cells import Cells
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures.rates import RATES, Share
 from fairalm.measures.text import points
-from fairalm.moments import Event
 
-PLACES = {"tp": (0, 1), "fp": (1, 0), "tn": (0, 0), "fn": (1, 1)}  # prediction is wrong, label is the target
+COUNTS = ("tp", "fp", "tn", "fn")
+ADDS = np.array(
+    [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 1]]
+)  # coefficients of Cells -> a row of each count
 
 
 @dataclass(frozen=True)
@@ -44,22 +48,20 @@ def definition_of(which: str | Constraint | type[Constraint]) -> Definition:
         if which not in MEASURES:
             raise InputError(f"There is no measure {which!r}; choose from {', '.join(MEASURES)}.")
         return MEASURES[which]
-    own = _difference(which() if isinstance(which, type) else which)
+    constraint = which() if isinstance(which, type) else which
+    own = _difference(constraint)
     registered = MEASURES.get(own.name, own)
     if (registered.rates, registered.kind) != (own.rates, own.kind):
-        kind = which if isinstance(which, type) else type(which)
-        raise InputError(
-            f"The measure of {kind.__name__} is called {own.name!r}, as another one is: give the class a `measure` of"
-            " its own."
-        )
+        taken = f"The measure of {type(constraint).__name__} is called {own.name!r}, as another one is"
+        raise InputError(f"{taken}: give the class a `measure` of its own.")
     return registered
 
 
 def describe(constraint: Constraint, label: str) -> dict[str, Any]:
     """What a report says about a constraint, built in or your own, ready for JSON; `label` is the target in words.
 
-    ``name`` is the constraint's, ``key`` and ``title`` its measure's, ``rates`` are the names of the rates compared, and
-    ``definitions`` has for each rate the counts above and below the line.
+    ``name`` is the constraint's, ``key`` and ``title`` its measure's. ``rates`` are the names of the rates compared;
+    ``definitions`` has for each the counts above and below the line.
 
     Examples
     --------
@@ -88,29 +90,19 @@ def requirement(constraint: Constraint, label: str) -> str:
 
 
 def _difference(constraint: Constraint) -> Definition:
-    known = {share: name for name, share in RATES.items()}
+    cells = Cells.of(constraint, n_groups=2)
     rates: dict[str, Share] = {}
-    for event in constraint.events(np.array([False, True])):
-        share = _share(constraint, event)
-        name = known.get(share, f"{constraint.measure}, {event.name}")
+    for event, above, below in zip(cells.names, cells.numerator @ ADDS, cells.denominator @ ADDS, strict=True):
+        if not np.isin([above, below], (0.0, 1.0)).all() or (above > below).any():
+            adds = "; ".join(f"{name} {k:g} of {n:g}" for name, k, n in zip(COUNTS, above, below, strict=True))
+            raise InputError(
+                f"{type(constraint).__name__} cannot be measured with an interval: the rate of its event {event!r} is"
+                f" not a share of rows, where each row adds 0 or 1 to the numerator and the denominator. Here: {adds}."
+            )
+        share = (tuple(compress(COUNTS, above)), tuple(compress(COUNTS, below)))
+        name = next((name for name in RATES if RATES[name] == share), f"{constraint.measure}, {event}")
         rates[name if rates.get(name, share) == share else f"{name} ({len(rates)})"] = share
     return Definition(constraint.measure, rates, "difference", constraint.title, first_line(type(constraint)))
-
-
-def _share(constraint: Constraint, event: Event) -> Share:
-    """The counts above and below the line of an event's rate."""
-    wrong = np.array([[0.0], [1.0]])  # rows of the tables: prediction is right, wrong; columns: label is other, target
-    inside = 1.0 if event.mask is None else event.mask
-    over = (1.0, 0.0) if event.over_sign is None else (event.over_base, event.over_sign)
-    above, below = (inside * (base + sign * wrong) * np.ones(2) for base, sign in ((event.base, event.sign), over))
-    if not np.isin([above, below], (0.0, 1.0)).all() or (above > below).any():
-        adds = "; ".join(f"{name} adds {above[at]:g} to {below[at]:g}" for name, at in PLACES.items())
-        raise InputError(
-            f"{type(constraint).__name__} cannot be measured with an interval: its event {event.name!r} is not a share"
-            f" of rows, in which each row adds 0 or 1 to the numerator and to the denominator ({adds})."
-        )
-    top, bottom = (tuple(name for name, place in PLACES.items() if table[place]) for table in (above, below))
-    return top, bottom
 
 
 def _registered() -> dict[str, Definition]:

@@ -19,26 +19,21 @@ def splits_entry(
     scores: Any = None,
     *,
     sensitive_features: Any,
-    target: Any = None,
     constraint: Constraint | None = None,
+    target: Any = None,
     min_cell: int = 10,
     train: bool = False,
 ) -> dict[str, Any]:
-    """Return what metrics.json keeps under ``splits.<name>``, ready for JSON.
+    """Return the entry ``splits.<name>`` of metrics.json: every measure, ``groups`` with counts and rates, ``scores``.
 
     Parameters
     ----------
     y_true, y_pred, sensitive_features, target, constraint, train
-        As in :func:`measure_all`; there are no intervals on training data.
+        As in :func:`measure_all`.
     scores : array-like of float, optional
         Probabilities or decision values of the target; without them there is no ``scores`` key.
     min_cell : int
         Fewest people in a non-empty bin of ``scores``.
-
-    Returns
-    -------
-    dict
-        One key per measure (``Measure.to_dict()``), ``groups.<name>`` with counts and rates, and ``scores``.
 
     Examples
     --------

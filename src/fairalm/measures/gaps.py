@@ -28,7 +28,7 @@ def measure_of(
     which : str or Constraint
         A key of ``MEASURES``, or a constraint, built in or your own: the largest difference of its rates.
     rates : GroupRates
-        The counts.
+        The counts, from :func:`group_rates`.
     level : float
         Nominal coverage of the interval.
     train : bool
@@ -51,19 +51,10 @@ def measure_of(
         value, signed = _value(definition, k, n)
         if not train:
             interval = {"overall": rate_interval, "difference": range_interval, "ratio": ratio_interval}
-            ends = interval[definition.kind](k, n, level)
-            low, high = (float(np.squeeze(end)) for end in ends)
-    return Measure(
-        definition.name,
-        value,
-        low,
-        high,
-        n=int(used.sum()),
-        n_min=int(used.min(initial=used.sum())),
-        signed=signed,
-        note=undefined or _note(definition, rates, n),
-        split="train" if train else "heldout",
-    )
+            low, high = (float(np.squeeze(end)) for end in interval[definition.kind](k, n, level))
+    n_all, n_min = int(used.sum()), int(used.min(initial=used.sum()))
+    note = undefined or _note(definition, rates, n)
+    return Measure(definition.name, value, low, high, n_all, n_min, signed, note, "train" if train else "heldout")
 
 
 def measures_of(

@@ -72,17 +72,8 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     soon as the one pair that is truly widest does. With two groups and one event this is the signed interval
     folded at 0.
 
-    Parameters
-    ----------
-    k, n : array-like of int, shape (groups,) or (..., events, groups)
-        Counts per cell. Cells with ``n == 0`` are left out, and so is an event with fewer than two others.
-    level : float
-        Nominal coverage of the interval for the one reported number.
-
-    Returns
-    -------
-    low, high : ndarray, of the leading shape
-        NaN where no two cells can be compared.
+    Counts have shape (groups,) or (..., events, groups), the ends the leading shape. Cells with ``n == 0`` are left
+    out, and so is an event with fewer than two others; where no two cells can be compared, the ends are NaN.
 
     Examples
     --------
@@ -102,7 +93,7 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
 def ratio_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Interval:
     """Interval for the smallest over the largest rate, and for the smallest such ratio over several events.
 
-    The mirror image of :func:`range_interval`, with the same parameters: here the upper end is corrected for the
+    The mirror image of :func:`range_interval`, for counts of the same shape: here the upper end is corrected for the
     number of pairs. Where every rate is 0 the data say nothing: [0, 1].
 
     Examples

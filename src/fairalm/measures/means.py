@@ -53,8 +53,7 @@ def means_of(table: pd.DataFrame, *, note: str = "") -> dict[str, Measure]:
 def differences_of(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
     """Mean of first less second, row by row, with its 95 % interval.
 
-    Both tables have the same columns and rows, in the same order. The pairing takes out what two rows have in common,
-    such as a difficult seed or image.
+    The pairing takes out what the two rows have in common, such as a difficult seed or image.
 
     Examples
     --------

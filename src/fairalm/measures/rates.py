@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairalm._validation import FloatArray, Groups, IntArray, encode_groups
+from fairalm.cells import BoolArray
 from fairalm.exceptions import InputError
 
-BoolArray = npt.NDArray[np.bool_]
 Share = tuple[tuple[str, ...], tuple[str, ...]]  # counts above and below the line, each in the order tp, fp, tn, fn
 RATES: Mapping[str, Share] = {
     "error": (("fp", "fn"), ("tp", "fp", "tn", "fn")),
@@ -56,11 +56,7 @@ class GroupRates:
         return k / np.where(n > 0, n, np.nan)
 
     def event(self, rate: str | Share) -> str:
-        """Return in words the event a rate is taken over; "" for all rows.
-
-        >>> group_rates([1, 0], [1, 1], sensitive_features=["a", "b"]).event("fpr")
-        'y≠1'
-        """
+        """The rows that a rate is taken over, in words such as "y=1"; "" for all rows."""
         below = share_of(rate)[1]
         words: dict[tuple[str, ...], str] = {
             ("tp", "fp", "tn", "fn"): "",
@@ -78,7 +74,7 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
     Parameters
     ----------
     y_true, y_pred : array-like
-        Labels and predicted labels; any two values, of which one may be absent.
+        Labels and predicted labels; any two values, one of which may be absent.
     sensitive_features : array-like, Series, data frame, dict of columns, or Groups
         The protected attribute, one value per row. Pass a ``Groups`` to keep groups that are absent from this
         sample; its rows marked -1 are left out.

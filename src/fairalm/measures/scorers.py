@@ -15,11 +15,7 @@ from fairalm.measures.rates import group_rates
 
 
 class GapScorer(BaseEstimator):  # type: ignore[misc]
-    """Scorer made by :func:`make_gap_scorer`.
-
-    It is a ``BaseEstimator`` for its metadata routing: it requests ``sensitive_features`` unless ``set_score_request``
-    says otherwise.
-    """
+    """Scorer made by :func:`make_gap_scorer`; a ``BaseEstimator`` because that can request ``sensitive_features``."""
 
     __metadata_request__score = {"sensitive_features": True, "estimator": UNUSED}  # noqa: RUF012
 
@@ -27,20 +23,15 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
         self.measure = measure
         self.target = target
 
-    def __call__(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
-        """Score, as scikit-learn calls a scorer."""
-        return self.score(estimator, X, y, sensitive_features=sensitive_features)
-
     def score(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
         """Predict `X` and compare with `y`; routing reads the signature of a method of this name."""
-        target = self.target
-        if target is None and hasattr(estimator, "classes_"):
-            target = estimator.classes_[-1]
+        target = getattr(estimator, "classes_", [None])[-1] if self.target is None else self.target
         rates = group_rates(y, estimator.predict(X), sensitive_features=sensitive_features, target=target)
         value = measure_of(self.measure, rates, train=True).value  # no interval
-        if value is None:
-            return math.nan
-        return value if definition_of(self.measure).kind == "ratio" else 0.0 - value
+        sign = 1.0 if definition_of(self.measure).kind == "ratio" else -1.0
+        return math.nan if value is None else 0.0 + sign * value  # 0.0, not -0.0
+
+    __call__ = score
 
 
 def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScorer:

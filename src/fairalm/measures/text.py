@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+End = float | None  # of an interval
+
 
 def percent(share: float, digits: int = 1) -> str:
     """A share in percent.
@@ -32,14 +34,7 @@ def interval(low: float, high: float, digits: int = 1, *, scale: float = 100.0, 
 
 
 def with_interval(
-    value: float,
-    low: float | None,
-    high: float | None,
-    digits: int = 1,
-    *,
-    unit: str = " %",
-    scale: float = 100.0,
-    sign: str = "",
+    value: float, low: End, high: End, digits: int = 1, *, unit: str = " %", scale: float = 100.0, sign: str = ""
 ) -> str:
     """A share in percent with its interval, or alone where the interval is None or NaN.
 

@@ -21,11 +21,12 @@ def model_card(facts: Mapping[str, Any]) -> str:
         for group in model["groups"]
     ]
     names = [rate["name"] for rate in facts["rates"].values()]
+    settings = ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
     sizes = ", ".join(f"{number} {part}" for part, number in people["sizes"].items())
     parts = [
         _metadata(facts, model),
         f"# {escape(run['name'])}",
-        f"Predicts {escape(facts['label'])}. Trained with fairalm, {_settings(model)}.",
+        f"Predicts {escape(facts['label'])}. Trained with fairalm, {settings}.",
         "## Fairness",
         f"{escape(facts['constraint']['sentence'])} **{verdict['outcome'].capitalize()}.** {escape(verdict['text'])}",
         f"Test error {model['error']['text']}. Brackets are 95 % intervals on people the model has not seen.",
@@ -61,11 +62,8 @@ def _metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
         "metrics": metrics,
     }
     index = [{"name": facts["runs"][model["run"]]["name"], "results": [result]}]
-    lines = [
-        "library_name: fairalm",
-        f"pipeline_tag: {task}",
-        f"tags: {_yaml(['fairness', 'fairalm', constraint['name']])}",
-    ]
+    tags = _yaml(["fairness", "fairalm", constraint["name"]])
+    lines = ["library_name: fairalm", f"pipeline_tag: {task}", f"tags: {tags}"]
     if metrics:  # the hub refuses results without metrics
         lines.append(f"model-index: {_yaml(index)}")
     return "\n".join(["---", *lines, "---"])
@@ -76,10 +74,6 @@ def _yaml(value: Any) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _settings(model: Mapping[str, Any]) -> str:
-    return ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
-
-
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(c if c == "---" else escape(c) for c in line) + " |" for line in lines)
@@ -88,8 +82,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _code(text: str) -> str:
     """A code span whose fence is longer than any backticks in the text."""
     longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " * bool(longest)
+    fence, space = "`" * (longest + 1), " " * bool(longest)
     return f"{fence}{space}{' '.join(text.split())}{space}{fence}"
 
 

@@ -15,14 +15,13 @@ def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
     models = facts["models"]
     chosen = models[facts["headline"]]
     if name == "rates":
-        return {
-            "rates": [
-                {"rate": facts["rates"][rate]["name"], "group": group["name"], **figure}
-                for group in chosen["groups"]
-                for rate, figure in group["rates"].items()
-                if figure and figure["low"] is not None
-            ]
-        }
+        rates = [
+            {"rate": facts["rates"][rate]["name"], "group": group["name"], **figure}
+            for group in chosen["groups"]
+            for rate, figure in group["rates"].items()
+            if figure and figure["low"] is not None
+        ]
+        return {"rates": rates}
     if name == "tradeoff":
         points = {model["id"]: model["point"] for model in models if model["point"]}
         return {

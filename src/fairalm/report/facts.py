@@ -20,6 +20,7 @@ from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, 
 from fairalm.report.words import is_constant, verdict_facts
 from fairalm.selection import pareto_front, select_nvp
 
+Facts = dict[str, Any]
 MIN_CELL = 10
 SHOWN_RATES = {
     "error": ("error", "share of wrong predictions"),
@@ -31,10 +32,8 @@ SHOWN_RATES = {
 COUNTS = {"tp": "true positives", "fp": "false positives", "tn": "true negatives", "fn": "false negatives"}
 
 
-def gather(
-    runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath | Maps | None = None
-) -> dict[str, Any]:
-    """Read runs and return what may be said about them.
+def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath | Maps | None = None) -> Facts:
+    """Read runs and return what may be said about them: plain values, ready for JSON.
 
     Parameters
     ----------
@@ -44,12 +43,7 @@ def gather(
     min_cell : int
         Fewest people of whom a count is shown.
     maps : path or Maps, optional
-        A folder of ``fairalm cam``, or its content, in addition to the runs that hold such files.
-
-    Returns
-    -------
-    dict
-        Plain values, ready for JSON.
+        A folder of ``fairalm cam``, or its content, in addition to the runs that have such files.
     """
     if min_cell < 1:
         raise InputError(f"`min_cell` must be 1 or more; got {min_cell!r}.")
@@ -62,9 +56,8 @@ def gather(
     for number, run in enumerate(records):
         for model in run.models:
             if constraint["key"] not in model.splits["test"]:
-                raise InputError(
-                    f"{run.name} has no {constraint['title']}, by which {first.name} is judged: report them apart."
-                )
+                why = f"{run.name} has no {constraint['title']}, by which {first.name} is judged"
+                raise InputError(f"{why}: write a report for each.")
             facts = {
                 "id": len(models),
                 "name": f"{run.name}: {model.name}" if len(records) > 1 else model.name,
@@ -98,7 +91,7 @@ def gather(
     }
 
 
-def _constraint(run: RunRecord) -> dict[str, Any]:
+def _constraint(run: RunRecord) -> Facts:
     """What the run records about its constraint, or the same about a built-in one; and the tolerance."""
     name, tol = run.metrics["config"]["constraint"], run.metrics["config"]["tol"]
     described = run.metrics.get("measure")
@@ -115,18 +108,16 @@ def _shown_rates(label: str, own: Mapping[str, Any]) -> dict[str, dict[str, str]
         rate: {"name": name, "meaning": text.replace("{label}", label)} for rate, (name, text) in SHOWN_RATES.items()
     }
     for rate, (above, below) in own.items():
-        top, bottom = (" and ".join(COUNTS[count] for count in counts) for counts in (above, below))
-        whole = "all people" if len(below) == len(COUNTS) else bottom
-        rates[rate] = {"name": rate, "meaning": f"{top}, as a share of {whole}"}
+        part, whole = (" and ".join(COUNTS[count] for count in counts) for counts in (above, below))
+        whole = "all people" if len(below) == len(COUNTS) else whole
+        rates[rate] = {"name": rate, "meaning": f"{part}, as a share of {whole}"}
     return rates
 
 
 def _front(models: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The models that no other beats on the test people, by the figures shown."""
-    if len(models) < 2:
-        return []
+    """The models that no other beats on the test people, by the figures shown; none if there is one model only."""
     errors, gaps = (np.array([model[name]["value"] for model in models], dtype=float) for name in ("error", "gap"))
-    return [int(position) for position in pareto_front(errors, gaps)]
+    return [int(position) for position in pareto_front(errors, gaps)] if len(models) > 1 else []
 
 
 def _nvp(models: Sequence[ModelRecord], measure: str) -> int | None:
@@ -141,7 +132,7 @@ def _nvp(models: Sequence[ModelRecord], measure: str) -> int | None:
         return None
 
 
-def _run_facts(run: RunRecord) -> dict[str, Any]:
+def _run_facts(run: RunRecord) -> Facts:
     """How a run was made."""
     metrics, config = run.metrics, run.metrics["config"]
     test, seeds, first = "the test part of the data", config.get("seeds"), config.get("first_seed", 0)

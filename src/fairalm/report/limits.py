@@ -33,7 +33,7 @@ def limits(runs: Sequence[RunRecord], *, n_groups: int, has_nvp: bool) -> list[s
         )
     if config.get("with_protected"):
         columns = ", ".join(config["protected"])
-        sentences.append(f"The models may use {columns}: it must be known of everyone they predict, and legal to use.")
+        sentences.append(f"The models may use {columns}: it must be known of everyone they predict, and allowed.")
     if n_groups > 2:
         sentences.append(MORE_THAN_TWO_GROUPS)
     gap = first.get("training", {}).get("optimality_gap")

@@ -27,39 +27,25 @@ class Maps(NamedTuple):
 
 
 def read_maps(folders: Sequence[Path], more: AnyPath | Maps | None = None) -> list[dict[str, Any]]:
-    """The sheets, and the figures of leak and focus.
-
-    Parameters
-    ----------
-    folders : sequence of path
-        Folders that may hold such files.
-    more : path or Maps, optional
-        A folder that must hold them, or their content.
-    """
-    maps = [_in(folder) for folder in dict.fromkeys(folders) if _has_maps(folder)]
-    if isinstance(more, Maps):
-        maps.append(more)
-    elif more is not None:
-        if not _has_maps(Path(more)):
+    """The sheets, and the figures of leak and focus, in those `folders` that have them and in `more`, which must."""
+    maps = [_read(folder) for folder in dict.fromkeys(folders)]
+    if more is not None:
+        maps.append(more if isinstance(more, Maps) else _read(Path(more)))
+        if maps[-1] is None:
             raise InputError(f"{more} has no {SHEET} and {RESULTS}: name a folder that fairalm cam wrote.")
-        maps.append(_in(Path(more)))
-    return [_facts(each) for each in maps]
+    return [_facts(each) for each in maps if each is not None]
 
 
-def _has_maps(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (SHEET, RESULTS))
-
-
-def _in(folder: Path) -> Maps:
-    return Maps(folder / SHEET, load(folder / RESULTS))
+def _read(folder: Path) -> Maps | None:
+    sheet, results = folder / SHEET, folder / RESULTS
+    return Maps(sheet, load(results)) if sheet.is_file() and results.is_file() else None
 
 
 def _facts(maps: Maps) -> dict[str, Any]:
     image, results = maps.sheet.read_bytes(), maps.results
     if len(image) > LARGEST:
-        raise InputError(
-            f"{maps.sheet} has {len(image):,} bytes, too many for a page: make it again with fewer {{rows}}.", rows=None
-        )
+        text = f"{maps.sheet} has {len(image):,} bytes, too many for a page: make it again with fewer {{rows}}."
+        raise InputError(text, rows=None)
     tables = []
     for kind, titles in TITLES.items():
         measured = results.get(kind) or {}

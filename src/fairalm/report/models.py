@@ -21,18 +21,9 @@ CURVES = {"error": "error", "train_error": "error", "gap": "gap", "saddle_gap": 
 def model_facts(
     model: ModelRecord, constraint: Mapping[str, Any], rates: Mapping[str, Share], min_cell: int
 ) -> dict[str, Any]:
-    """What may be said about a model on its test people.
+    """What may be said about a model on its test people, with these `rates` for each group.
 
-    Parameters
-    ----------
-    model : ModelRecord
-        As its run records it.
-    constraint : dict
-        From :func:`fairalm.measures.describe`, with ``tol``.
-    rates : dict of str to Share
-        The rates to show per group.
-    min_cell : int
-        Fewest people of whom a count is shown.
+    `constraint` is from :func:`fairalm.measures.describe`, with its ``tol``; no count under `min_cell` is shown.
     """
     entry, measure = model.splits["test"], constraint["key"]
     shown = {name: bands(group, min_cell) for name, group in entry["groups"].items()}

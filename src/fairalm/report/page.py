@@ -15,20 +15,18 @@ from fairalm.datasets._files import cache_dir
 from fairalm.io import AnyPath, to_json, write_atomic
 from fairalm.report.specs import specs
 
-NEEDED = 'The page needs vl-convert-python: pip install "fairalm[report]"'
-
 
 def vl_convert() -> Any:
     """The module that contains Vega; an ImportError with the command if it is missing."""
     try:
         import vl_convert
     except ImportError as error:
-        raise ImportError(NEEDED) from error
+        raise ImportError('The page needs vl-convert-python: pip install "fairalm[report]"') from error
     return vl_convert
 
 
 def write_page(path: AnyPath, facts: Mapping[str, Any]) -> int:
-    """Write the page of facts from :func:`fairalm.report.facts.gather`, and return its size in bytes."""
+    """Write the page of facts from :func:`fairalm.report.facts.gather`; return its size in bytes."""
     content = page(facts).encode()
     write_atomic(path, content)
     return len(content)
@@ -67,15 +65,11 @@ def _part(name: str) -> str:
 
 @cache
 def _vega() -> str:
-    """Vega and vega-embed, from vl-convert's bundle.
-
-    Bundling takes seconds, so it is done once for a version and kept in the user's cache folder.
-    """
-    module = vl_convert()
+    """Vega and vega-embed, from vl-convert's bundle: made in seconds, and kept for each version in the cache folder."""
     kept = cache_dir() / f"vega-{version('vl-convert-python')}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
-    bundle = str(module.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    bundle = str(vl_convert().javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
     with suppress(OSError):  # the cache folder cannot be written: bundle again next time
         write_atomic(kept, bundle.encode())
     return bundle

@@ -50,13 +50,7 @@ class RunRecord:
 
 
 def read_runs(sources: Iterable[RunSource]) -> list[RunRecord]:
-    """Read every run: a folder with a metrics.json, such a file under another name, or its content.
-
-    Returns
-    -------
-    list of RunRecord
-        The models of a run in its own order; the plain model of ``fairalm train`` comes last.
-    """
+    """Read every run: a folder with a metrics.json, such a file under another name, or its content."""
     runs = [_read(source) for source in sources]
     if not runs:
         raise InputError("There is no run: name at least one folder that fairalm train wrote.")
@@ -74,10 +68,8 @@ def _read(source: RunSource) -> RunRecord:
         raise InputError(f"{path} is not a run of fairalm: {what}.")
     metrics = load(file) if file.suffix == ".json" else None
     if not isinstance(metrics, dict) or metrics.get("schema") != SCHEMA or "constraint" not in metrics["config"]:
-        raise InputError(
-            f"{file} does not say what a report needs: name a folder of fairalm train, or the .json of fairalm"
-            " compare or demo."
-        )
+        which = "name a folder of fairalm train, or the .json of fairalm compare or demo"
+        raise InputError(f"{file} does not say what a report needs: {which}.")
     name = (path if path.is_dir() else path.with_suffix("")).resolve().name
     return RunRecord(name, file.parent, metrics, _models(metrics, str(file)))
 
@@ -97,11 +89,11 @@ def _settings(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
 def _trained(metrics: Mapping[str, Any]) -> list[ModelRecord]:
     """The fair model of ``fairalm train``, and the plain one if it is there."""
     config, seconds, plain = metrics["config"], metrics.get("training", {}).get("seconds"), metrics.get("plain")
-    settings, history = _settings(config, FAIRALM_MODEL), metrics.get("history", {})
-    models = [ModelRecord(config["method"], FAIRALM_MODEL, metrics["splits"], settings, history, seconds)]
+    fair_settings, plain_settings = (_settings(config, kind) for kind in (FAIRALM_MODEL, PLAIN_MODEL))
+    history = metrics.get("history", {})
+    models = [ModelRecord(config["method"], FAIRALM_MODEL, metrics["splits"], fair_settings, history, seconds)]
     if plain:
-        settings = _settings(config, PLAIN_MODEL)
-        models.append(ModelRecord("plain", PLAIN_MODEL, plain["splits"], settings, {}, plain["seconds"]))
+        models.append(ModelRecord("plain", PLAIN_MODEL, plain["splits"], plain_settings, {}, plain["seconds"]))
     return models
 
 
@@ -112,18 +104,11 @@ def _compared(metrics: Mapping[str, Any]) -> list[ModelRecord]:
     for single in metrics["runs"]:
         method, seed = single["method"], single["seed"]
         kind = single.get("kind") or _kind(method)
-        settings = _settings({**metrics["config"], "method": method, "seed": seed}, kind)
-        models.append(
-            ModelRecord(
-                f"{method}, seed {seed}" if n_seeds > 1 and seed is not None else method,
-                kind,
-                single.get("splits", {}),
-                settings | single.get("settings", {}),
-                single.get("history", {}),
-                single["seconds"],
-                single.get("history_of", "train"),
-            )
-        )
+        name = f"{method}, seed {seed}" if n_seeds > 1 and seed is not None else method
+        settings = _settings({**metrics["config"], "method": method, "seed": seed}, kind) | single.get("settings", {})
+        splits, history, seconds = single.get("splits", {}), single.get("history", {}), single["seconds"]
+        history_of = single.get("history_of", "train")
+        models.append(ModelRecord(name, kind, splits, settings, history, seconds, history_of))
     return models
 
 

@@ -13,18 +13,16 @@ Spec = dict[str, Any]
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 CURVES = {"error": "error", "gap": "gap", "multiplier": "multipliers", "saddle_gap": "saddle gap"}
-INK, FAINT = "currentColor", 0.12  # the page's text colour, so that one drawing serves light and dark
+INK = "currentColor"  # the page's text colour, so that one drawing serves light and dark
 CONFIG: Spec = {
     "background": None,
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
         **dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor", "gridColor"), INK),
-        "gridOpacity": FAINT,
-        "domainOpacity": 0.4,
-        "tickOpacity": 0.4,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
+        **dict.fromkeys(("domainOpacity", "tickOpacity"), 0.4),
+        **dict.fromkeys(("labelFontSize", "titleFontSize"), 12),
+        "gridOpacity": 0.12,
         "titleFontWeight": "normal",
         "labelLimit": 120,
     },
@@ -108,6 +106,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     y = _percent("error", "test error", scale={"domain": _domain(facts, "error")})
     line: Spec = {"color": INK, "strokeWidth": 1.5}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
+    label: Spec = {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"}
     front: Spec = {**line, "type": "line", "opacity": 0.5, "strokeDash": [4, 4]}
     interval: Spec = {**line, "type": "rule", "opacity": 0.6, "clip": True}
     return {
@@ -125,11 +124,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
             _layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
             _layer("chosen", {**ring, "size": 260}),
             _layer("nvp", {**ring, "shape": "diamond", "size": 420}),
-            _layer(
-                "nvp",
-                {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"},
-                text={"field": "mark"},
-            ),
+            _layer("nvp", label, text={"field": "mark"}),
             {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
@@ -154,12 +149,9 @@ def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) ->
     scale = {"domain": [least, max(values)], "nice": True}  # the chosen model may have no line
     value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis, "scale": scale}
     ticks: Spec = {"values": list(range(1, last + 1))} if last < 10 else {"tickMinStep": 1, "tickCount": 8}
-    x = {
-        "field": "round",
-        "type": "quantitative",
-        "scale": {"domain": [1, max(last, 2)], "nice": False},
-        "axis": {"title": "round or epoch" if is_last else None, "format": "d", **ticks},
-    }
+    ticks |= {"title": "round or epoch" if is_last else None, "format": "d"}
+    rounds = {"domain": [1, max(last, 2)], "nice": False}
+    x = {"field": "round", "type": "quantitative", "scale": rounds, "axis": ticks}
     thin: Spec = {"type": "line", "color": INK, "opacity": 0.3, "strokeWidth": 1}
     thick: Spec = {"type": "line", "color": COLORS[0], "strokeWidth": 2.5, "point": last < 30}
     tooltip = {"field": "model", "type": "nominal"}

@@ -27,8 +27,6 @@ def is_small(count: int, min_cell: int) -> bool:
 def bands(counts: Mapping[str, int], min_cell: int) -> dict[str, Band | None]:
     """A group's confusion counts as bands; None for those of a row with too few people.
 
-    Examples
-    --------
     >>> bands({"tp": 50, "fn": 3, "tn": 5, "fp": 0}, 10)
     {'tp': (44, 52), 'fn': (1, 9), 'tn': None, 'fp': None}
     """
@@ -56,13 +54,8 @@ def is_exact(shown: Mapping[str, Band | None]) -> bool:
 def rate_band(shown: Mapping[str, Band | None], rate: str | Share) -> dict[str, Any] | None:
     """The ``least`` and ``most`` that a rate can be within the bands, and the ends of the interval around them.
 
-    Returns
-    -------
-    dict or None
-        None where a row it needs is hidden; empty where nobody is in the cell.
+    None where a row it needs is hidden; empty where nobody is in the cell.
 
-    Examples
-    --------
     >>> band = rate_band({"tp": (44, 52), "fn": (1, 9), "tn": None, "fp": None}, "tpr")
     >>> round(band["least"], 3), round(band["most"], 3)
     (0.83, 0.981)
@@ -71,12 +64,8 @@ def rate_band(shown: Mapping[str, Band | None], rate: str | Share) -> dict[str, 
     if any(shown[name] is None for name in below):
         return None
     corners = []
-    for counts in product(*map(_ends, ((shown[a], shown[b]) for a, b in ROWS))):
-        table = {
-            name: value
-            for row, values in zip(ROWS, counts, strict=True)
-            for name, value in zip(row, values, strict=True)
-        }
+    for first, second in product(*(_extremes(shown, *row) for row in ROWS)):
+        table = {**first, **second}
         k, n = (sum(table[name] for name in names) for names in (above, below))
         if n:
             low, high = rate_interval(k, n)
@@ -87,9 +76,9 @@ def rate_band(shown: Mapping[str, Band | None], rate: str | Share) -> dict[str, 
     return {"least": min(values), "most": max(values), "low": min(lows), "high": max(highs)}
 
 
-def _ends(row: tuple[Band | None, Band | None]) -> list[tuple[int, int]]:
-    """The two extremes of a row, whose sum is fixed; anything if it is hidden, because it is not used then."""
-    right, wrong = row
-    if right is None or wrong is None:
-        return [(0, 0)]
-    return [(right[0], wrong[1]), (right[1], wrong[0])]
+def _extremes(shown: Mapping[str, Band | None], right: str, wrong: str) -> list[dict[str, int]]:
+    """The two extremes of a row, whose sum is fixed; zeros if it is hidden, because it is not used then."""
+    a, b = shown[right], shown[wrong]
+    if a is None or b is None:
+        return [{right: 0, wrong: 0}]
+    return [{right: a[0], wrong: b[1]}, {right: a[1], wrong: b[0]}]

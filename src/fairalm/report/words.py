@@ -71,12 +71,7 @@ def verdict_facts(
 ) -> dict[str, Any]:
     """Met, not met or cannot tell; the gap; and how many people would settle it.
 
-    Parameters
-    ----------
-    name, entry
-        The model's name, and the entry of its test people in metrics.json.
-    model, constraint : dict
-        What the report says about the model and the constraint.
+    `entry` is that of the test people in metrics.json; `model` and `constraint` are what the report says about them.
     """
     tol, outcome, gap, key = constraint["tol"], model["verdict"], model["gap"], constraint["key"]
     sentences = [f"{constraint['title']} {gap['text']} against a tolerance of {points(tol)}.", REASONS[outcome]]
