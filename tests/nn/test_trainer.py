@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,16 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-from fairalm import AugmentedLagrangian, DemographicParity, EqualOpportunity, FairALM, InputError, nvp  # noqa: E402
+from fairalm import (  # noqa: E402
+    AugmentedLagrangian,
+    Constraint,
+    DemographicParity,
+    EqualOpportunity,
+    FairALM,
+    InputError,
+    nvp,
+)
+from fairalm.cells import Event  # noqa: E402
 from fairalm.measures import deo, error  # noqa: E402
 from fairalm.nn.loss import ConstrainedLoss  # noqa: E402
 from fairalm.nn.trainer import Trainer  # noqa: E402
@@ -159,6 +169,25 @@ def test_one_column_of_logits_and_a_scheduler():
     assert optimizer.param_groups[0]["lr"] == 0.1 / 4
     assert history["valid_error"].iloc[-1] < 0.2
     assert {"valid_ddp", "valid_ddp_low", "valid_ddp_high"} <= set(history)
+
+
+def test_a_constraint_of_ones_own(tmp_path):
+    """As docs/adding.md has it: in the history, and in the choice of the epoch."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class ErrorAndOpportunity(Constraint):
+        def events(self, y):
+            return (Event("all"), Event("y=target", mask=y))
+
+    model, optimizer, criterion = make(constraint=ErrorAndOpportunity(tol=0.1))
+    choose = nvp(gap="error_and_opportunity")
+    trainer = Trainer(model, optimizer, criterion, epochs=3, choose=choose, folder=tmp_path)
+    history = trainer.fit(loader(), loader(seed=1))
+    x, y, group = loader(seed=1).dataset.tensors
+    wrong = (model(x).argmax(1) != y).float()
+    gaps = [wrong[event & (group == 0)].mean() - wrong[event & (group == 1)].mean() for event in (y >= 0, y == 1)]
+    assert history["valid_error_and_opportunity"][trainer.chosen] == pytest.approx(max(abs(float(gap)) for gap in gaps))
+    assert "train_error_and_opportunity" in history
 
 
 class Recorder:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from fairalm import (  # noqa: E402
+    Constraint,
     EqualizedOdds,
     EqualOpportunity,
     FairALM,
@@ -26,6 +27,7 @@ from fairalm import (  # noqa: E402
     Unconstrained,
     nvp,
 )
+from fairalm.cells import Event  # noqa: E402
 from fairalm.datasets.images import ImageDataset  # noqa: E402
 from fairalm.exceptions import InputError, ToleranceWarning  # noqa: E402
 from fairalm.methods import METHODS  # noqa: E402
@@ -163,6 +165,31 @@ def test_every_method(data, method):
     for name in ("valid_error", "valid_deo"):
         low, value, high = (model.history[name + end] for end in ("_low", "", "_high"))
         assert ((low <= value) & (value <= high)).all()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorAndOpportunity(Constraint):
+    """Equal error among all rows, and among those whose label is the target."""
+
+    def events(self, y):
+        return (Event("all"), Event("y=target", mask=y))
+
+
+def test_a_constraint_of_ones_own(data, tmp_path):
+    settings = {"constraint": ErrorAndOpportunity(tol=0.0), "valid": data, "choose": "best", "folder": tmp_path / "run"}
+    with pytest.warns(ToleranceWarning, match="after 2 epochs, above the tolerance"):
+        model = fit(data, **settings)
+    wrong = pd.Series(model.predict(data) != data.frame["label"])
+    gaps = [np.ptp(wrong[event].groupby(data.groups[event]).mean()) for event in (data.y >= 0, data.y == 1)]
+    assert model.history["valid_error_and_opportunity"][model.chosen] == pytest.approx(max(gaps))
+    assert load_image_model(tmp_path / "run").settings["constraint"] == "error-and-opportunity"
+
+
+def test_the_surrogate_is_that_of_the_loss(data):
+    ends = [parameters(fit(data, method=FairALM(eta=0.5), surrogate=name)) for name in ("sigmoid", "log")]
+    assert any(not torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+    with pytest.raises(InputError, match="surrogate"):
+        fit(data, surrogate="probit")
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.exceptions.ToleranceWarning")
@@ -341,6 +368,11 @@ class TestLastLayer:
             "head.weight",
             "head.bias",
         }
+
+    def test_a_constraint_of_ones_own(self):
+        model = fit_last_layer(make_images(200, size=32), constraint=ErrorAndOpportunity(tol=0.05))
+        assert model.settings["constraint"] == "error-and-opportunity"
+        assert abs(model.history["gap"][model.chosen]) <= 0.05
 
     def test_it_is_read_back(self, tmp_path):
         data = make_images(120, size=32)
