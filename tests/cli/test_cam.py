@@ -143,7 +143,7 @@ def test_bad_pictures_and_masks_are_left_out_and_named(run, folder, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("none", "photos"), "none holds no net for pictures"),
+        (("none", "photos"), "none holds no image model"),
         (("fair", "none.csv"), "There is no file none.csv"),
         (("fair", "photos.csv"), "photos.csv is a table: name its column of paths with --image-column."),
         (("fair", "photos.csv", "--image-column", "fil"), "There is no column 'fil', did you mean 'file'?"),

@@ -124,7 +124,7 @@ def test_a_bad_picture_is_left_out_and_named(run, faces, tmp_path):
     code, out, err = run("train", faces, *WHAT, *QUICK, "-o", "r")
     assert code == 0, err
     assert "158 people" in out
-    assert "2 of 160 pictures could not be read" in err
+    assert "2 of 160 images could not be read" in err
     assert "3.png" in err
     listed = load(tmp_path / "r" / "config.json")["unreadable"]
     assert len(listed) == 2

@@ -193,7 +193,7 @@ def test_rows_without_a_group_are_left_out():
         ({"dual_signal": "crossfit"}, "`dual_signal` must be 'train' or 'heldout'"),
         ({"heldout_size": 0.9}, "`heldout_size` must lie in"),
         ({"device": "quantum"}, "no device 'quantum'"),
-        ({"method": fairalm.SecantALM()}, "rule for mini-batches"),
+        ({"method": fairalm.SecantALM()}, "Method for mini-batches"),
     ],
 )
 def test_settings_are_checked_before_any_work(settings, match):

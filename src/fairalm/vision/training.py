@@ -189,7 +189,7 @@ def _check_settings(recipe: dict[str, Any], method: Any) -> None:
         raise InputError(f"`optimizer` must be {' or '.join(map(repr, OPTIMIZERS))}; got {recipe['optimizer']!r}.")
     is_method = isinstance(method, Method) and method.traits.only_for != "full fits"
     if not is_method and not isinstance(method, Adversary):
-        raise InputError(f"`method` must be a method for mini-batches or an Adversary; got {method!r}.")
+        raise InputError(f"`method` must be a Method for mini-batches or an Adversary; got {method!r}.")
 
 
 def _make_trainer(
