@@ -12,17 +12,6 @@ def log_values(criterion: ConstrainedLoss) -> dict[str, Tensor]:
     """Loss, Lagrangian, and every gap and multiplier of the last batch, as numbers; empty before the first batch.
 
     Under ``torch.distributed`` the loss is the mean over this rank's rows, as for other losses.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from fairalm import EqualizedOdds, FairALM
-    >>> criterion = ConstrainedLoss(
-    ...     torch.nn.BCEWithLogitsLoss(reduction="none"), EqualizedOdds(), FairALM(eta=0.1), n_groups=2
-    ... )
-    >>> value = criterion(torch.zeros(4), torch.tensor([0.0, 1.0, 0.0, 1.0]), torch.tensor([0, 0, 1, 1]))
-    >>> list(log_values(criterion))
-    ['loss', 'lagrangian', 'gap_0', 'gap_1', 'dual_0', 'dual_1']
     """
     last = criterion.last
     if last is None:

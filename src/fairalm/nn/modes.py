@@ -22,8 +22,8 @@ def frozen(net: nn.Module, head: nn.Module) -> Iterator[None]:
     """
     inside, parts = set(head.parameters()), set(head.modules())
     others = [part for part in net.parameters() if part.requires_grad and part not in inside]
-    norms = [part for part in net.modules() if getattr(part, "track_running_stats", False) and part not in parts]
-    norms = [part for part in norms if part.training]
+    outside = [part for part in net.modules() if part.training and part not in parts]
+    norms = [part for part in outside if getattr(part, "track_running_stats", False)]
     try:
         for parameter in others:
             parameter.requires_grad_(False)

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from fairalm.nn.distributed import n_ranks, rank
-
-
-class Column(Protocol):
-    """One value per row, such as a tensor; ``column[rows]`` gives those of some rows as a tensor."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, rows: Tensor, /) -> Tensor: ...
 
 
 class RowBatches:
@@ -27,8 +19,9 @@ class RowBatches:
 
     Parameters
     ----------
-    columns : sequence of Column
-        For a :class:`~fairalm.nn.Trainer`: inputs, labels and groups.
+    columns : sequence
+        Tensors, or objects that give a tensor for ``column[rows]``. For a :class:`~fairalm.nn.Trainer`: inputs, labels
+        and groups.
     batch_size : int, optional
         Rows per batch; all rows if left out.
     seed : int, optional
@@ -47,7 +40,7 @@ class RowBatches:
 
     def __init__(
         self,
-        columns: Sequence[Column],
+        columns: Sequence[Any],
         batch_size: int | None = None,
         *,
         seed: int | None = None,

@@ -37,7 +37,7 @@ class Tally:
         counts = torch.zeros(4 * n_groups, dtype=torch.long, device=device)
         return cls(counts, torch.zeros((), device=device), target)
 
-    def add(self, logits: Tensor, y: Tensor, group: Tensor, mean_loss: Tensor | float = 0.0) -> None:
+    def add(self, logits: Tensor, y: Tensor, group: Tensor, mean_loss: Tensor) -> None:
         """Add a batch."""
         margin = target_margin(logits.detach(), self.target)
         cell = 4 * group.long() + 2 * (y.reshape(-1) == self.target) + (margin > 0)

@@ -15,10 +15,11 @@ from torch.nn.parallel import DistributedDataParallel
 
 from fairalm.exceptions import InputError
 from fairalm.io import AnyPath, write_atomic, write_json
+from fairalm.measures.text import percent
 from fairalm.nn.adversarial import Adversarial
 from fairalm.nn.batches import Batches
 from fairalm.nn.checkpoint import Checkpoint, Progress, describe, read_checkpoint, to_bytes
-from fairalm.nn.checks import check_count
+from fairalm.nn.checks import check_count, usable_device
 from fairalm.nn.choice import Choose, check_choice, choose_epoch
 from fairalm.nn.distributed import gather_from_ranks, n_ranks, rank, wait_for_ranks
 from fairalm.nn.loss import ConstrainedLoss
@@ -126,7 +127,7 @@ class Trainer:
         self.folder = None if folder is None else Path(folder)
         self.checkpoint_every, self.tensorboard, self.progress = checkpoint_every, tensorboard, progress
         self._check()
-        self.device = next(model.parameters()).device if device is None else torch.device(device)
+        self.device = usable_device(model, device)
         self.history, self.chosen = pd.DataFrame(), -1
         self._net = model.module if isinstance(model, DistributedDataParallel) else model
 
@@ -164,7 +165,7 @@ class Trainer:
         dual_loader: Iterable[Any] | None = None,
         resume: bool = False,
     ) -> pd.DataFrame:
-        """Train, and leave the model in evaluation mode with the weights of the chosen epoch.
+        """Train, and leave the model in evaluation mode with the weights of the chosen epoch; returns the history.
 
         Ctrl-C ends training after the current step, with a checkpoint; with several processes, without a new one.
 
@@ -182,11 +183,6 @@ class Trainer:
             Resume from the folder's checkpoint, if there is one. `epochs` may be larger; everything else must be as it
             was. The batches of the current epoch that were done are loaded again and dropped. Random numbers that a
             dataset draws in persistent workers are not restored.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The `history`.
         """
         if dual_loader is not None and self.criterion.dual_from != "observe":
             raise InputError("`dual_loader` is for a ConstrainedLoss with dual_from='observe'; this one has 'forward'.")
@@ -256,7 +252,7 @@ class Trainer:
                     self._dual_step(taken)
                 if self.checkpoint_every is not None and progress.step % self.checkpoint_every == 0:
                     self._checkpoint.save(progress)
-                update(progress.step, _state_of(progress.rows))
+                update(progress.step, _bar_text(progress.rows))
             self._checkpoint.save(progress)
         if interrupt.is_requested:
             raise KeyboardInterrupt
@@ -288,9 +284,7 @@ class Trainer:
         t = self.criterion.t
         self.optimizer.step()
         if self.criterion.t != t:
-            raise InputError(
-                "The criterion is attached to the optimizer, but the Trainer takes the dual step: detach it."
-            )
+            raise InputError("The criterion is attached to the optimizer, but the Trainer takes dual steps: detach it.")
         self._progress.step += 1
 
     def _dual_step(self, taken: list[Any]) -> None:
@@ -343,7 +337,6 @@ class Trainer:
         wait_for_ranks()
 
 
-def _state_of(rows: list[Row]) -> str:
-    """What the progress bar says."""
-    error = f": error {100 * rows[-1]['valid_error']:.1f} %" if rows and "valid_error" in rows[-1] else ""
+def _bar_text(rows: list[Row]) -> str:
+    error = f": error {percent(rows[-1]['valid_error'])}" if rows and "valid_error" in rows[-1] else ""
     return f"epoch {len(rows)}{error}"

@@ -19,11 +19,6 @@ class Adversary:
         Weight of the adversary's gradient.
     lr : float
         Learning rate of the adversary.
-
-    Examples
-    --------
-    >>> Adversary().name
-    'adversarial'
     """
 
     alpha: float = 1.0

@@ -97,12 +97,7 @@ def _layer(maps: npt.NDArray[Any], area: float) -> npt.NDArray[np.float64]:
     return layer
 
 
-def _check(
-    images: npt.NDArray[Any],
-    columns: Mapping[str, npt.NDArray[Any]],
-    rows: Sequence[str] | None,
-    masks: npt.NDArray[Any] | None,
-) -> None:
+def _check(images: npt.NDArray[Any], columns: Mapping[str, Any], rows: Sequence[str] | None, masks: Any) -> None:
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
         raise InputError(
             f"`images` must be uint8 of shape (n, height, width, 1 or 3); got {images.dtype} {images.shape}."

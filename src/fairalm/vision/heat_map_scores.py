@@ -137,15 +137,9 @@ def average(scores: pd.DataFrame) -> dict[str, Measure]:
     """Mean of each column with its 95 % interval, see :func:`fairalm.measures.means.means_of`.
 
     Images are taken as independent draws, and the models as given: how much another training run would differ is not
-    in the interval. For that, make a table with one row per run and average it.
+    in the interval. For that, make a table with one row per run and average it. The scores come from :func:`leak` or
+    :func:`focus`.
 
-    Parameters
-    ----------
-    scores : DataFrame
-        From :func:`leak` or :func:`focus`.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> maps = rng.normal(size=(200, 8, 8))
     >>> means = average(leak(maps, maps + rng.normal(size=maps.shape)))
@@ -163,8 +157,6 @@ def difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
     The pairing takes out how hard an image is for both models. :func:`fairalm.measures.means.differences_of` of the two
     tables, which come from :func:`leak` or from :func:`focus` of the same images.
 
-    Examples
-    --------
     >>> lower, upper = np.zeros((3, 2, 2)), np.zeros((3, 2, 2))
     >>> lower[:, 1], upper[:, 0] = 1, 1
     >>> mask = [[0, 0], [1, 1]]

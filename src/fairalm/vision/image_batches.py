@@ -25,8 +25,6 @@ CHUNK = 1024  # images read at a time
 class Scale:
     """What is subtracted from the pixels (0 to 255) of each channel, and what they are then divided by.
 
-    Examples
-    --------
     >>> Scale((127.0,), (128.0,)).tensor(np.full((1, 2, 2, 1), 255, dtype=np.uint8))[0, 0, 0]
     tensor([1., 1.])
     """
@@ -96,8 +94,6 @@ def image_batches(
     Labels are floats 0 and 1; groups are positions in `groups`. A shuffled pass leaves out a last batch of one image,
     which batch normalisation cannot use. With `flip`, it mirrors each image with probability one half, left to right.
 
-    Examples
-    --------
     >>> from fairalm.datasets.images import coloured_digits
     >>> data = coloured_digits(100)
     >>> batches = image_batches(data, ("blue", "red"), Scale.of(data.pixels), 32, seed=0)

@@ -21,15 +21,9 @@ BLOCKS, GRID = {7: 80, 10: 112}, 3  # of Lite0Grid: blocks (from 0) with their c
 
 
 class PooledNet(nn.Module):
-    """A net that ends in global average pooling and one linear layer, which is what class activation maps need.
+    """A net that ends in global average pooling and one linear layer, which is what class activation maps need."""
 
-    Attributes
-    ----------
-    head : torch.nn.Linear
-        Computes the logits from the means of the maps.
-    """
-
-    head: nn.Linear
+    head: nn.Linear  # from the means of the maps to the logits
 
     def features(self, x: Tensor) -> Tensor:
         """The last maps, of shape (n, channels, height, width)."""
@@ -202,10 +196,6 @@ def make_net(
         "imagenet" for the published weights (efficientnet-lite0: from its package; resnet18: downloaded). With one
         channel, the first layer's weights are summed over the three channels, which treats a grey image as one in
         colour. Random if left out.
-
-    Returns
-    -------
-    torch.nn.Module
 
     Examples
     --------

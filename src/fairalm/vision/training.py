@@ -110,10 +110,6 @@ def fit_images(
     random_state : int
         Seed of weights, order and mirror images.
 
-    Returns
-    -------
-    ImageModel
-
     Examples
     --------
     >>> from fairalm import EqualOpportunity

@@ -51,10 +51,6 @@ def load_celeba(
     progress : bool
         Show a progress bar while the images are read for the first time.
 
-    Returns
-    -------
-    ImageDataset
-
     Examples
     --------
     >>> data = load_celeba("path/to/data")  # doctest: +SKIP

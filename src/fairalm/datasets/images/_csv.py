@@ -30,7 +30,8 @@ def read_images(
 ) -> ImageDataset:
     """Read the images that a .csv (or .parquet) file names, with a label and a protected column.
 
-    Each image is cropped to the square in its middle and resized, in three colours.
+    Each image is cropped to the square in its middle and resized, in three colours. Images that cannot be read are left
+    out, with a warning.
 
     Parameters
     ----------
@@ -55,11 +56,6 @@ def read_images(
     -------
     ImageDataset
         The columns of paths and parts are called ``file`` and ``split`` in its frame.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be used, or no image can be read. Some unreadable images are left out, with a warning.
 
     Examples
     --------

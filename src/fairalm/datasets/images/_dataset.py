@@ -66,15 +66,9 @@ class ImageDataset(LabelledRows):
     def rows(self, index: npt.ArrayLike) -> ImageDataset:
         """Return some of the images.
 
-        Consecutive images stay a view, on disk if they are there; any other choice is copied into memory.
+        Consecutive images stay a view, on disk if they are there; any other choice is copied into memory. The index
+        holds row numbers, or one truth value per row.
 
-        Parameters
-        ----------
-        index : array of int or bool
-            Row numbers, or one truth value per row.
-
-        Examples
-        --------
         >>> from fairalm.datasets.images import coloured_digits
         >>> len(coloured_digits().rows([0, 5, 7]))
         3
@@ -119,17 +113,8 @@ class ImageDataset(LabelledRows):
     ) -> ImageDataset:
         """Return the same images with another label or other protected columns.
 
-        Parameters
-        ----------
-        target : str, optional
-            Column of the new label.
-        protected : str or sequence of str, optional
-            The new protected columns.
-        positive : object, optional
-            The label that counts as 1; by default the larger of the two or, with the old label, the old one.
+        By default, `positive` is the larger of the two labels or, if the label stays the same, the old one.
 
-        Examples
-        --------
         >>> from fairalm.datasets.images import coloured_digits
         >>> turned = coloured_digits().retarget(target="colour", protected="high")
         >>> turned.positive, turned.groups.unique().tolist()

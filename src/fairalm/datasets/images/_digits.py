@@ -40,10 +40,6 @@ def coloured_digits(
     random_state : int, RandomState or None
         The same number gives the same images.
 
-    Returns
-    -------
-    ImageDataset
-
     Examples
     --------
     >>> data = coloured_digits(500, correlation=1.0)

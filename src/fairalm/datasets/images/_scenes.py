@@ -57,10 +57,6 @@ def scenes(
         for a set with official parts. Labels are 0 and 1; the two groups may have any names; the first in sort order is
         blue. :func:`imsitu_counts` returns such a dict.
 
-    Returns
-    -------
-    ImageDataset
-
     Examples
     --------
     >>> data = scenes(100, correlation=1.0, size=32)
