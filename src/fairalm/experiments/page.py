@@ -9,7 +9,9 @@ import pandas as pd
 
 from fairalm._validation import encode_groups
 from fairalm.io import data_entry, metrics
-from fairalm.report.runs import OTHER, OURS, PLAIN
+from fairalm.report.runs import FAIRALM_MODEL as OURS
+from fairalm.report.runs import OTHER_MODEL as OTHER
+from fairalm.report.runs import PLAIN_MODEL as PLAIN
 
 __all__ = ["OTHER", "OURS", "PLAIN", "as_run", "model"]
 
@@ -78,7 +80,7 @@ def model(
         Of whom: "test" or "train".
     """
     return {
-        "rule": rule,
+        "method": rule,
         "kind": kind,
         "seed": seed,
         "seconds": seconds,
