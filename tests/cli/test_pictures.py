@@ -109,11 +109,11 @@ def test_a_run_is_all_that_cam_needs(run, faces, tmp_path, monkeypatch):
 
 
 def test_the_run_folder_is_read_in_python(run, faces, tmp_path):
-    from fairalm.vision.train import load_run
+    from fairalm.vision.image_model import load_image_model
 
     assert run("train", faces, *WHAT, *QUICK, "-o", "r")[0] == 0
-    model, settings = load_run(tmp_path / "r")
-    assert settings["net"] == "relu3"
+    model = load_image_model(tmp_path / "r")
+    assert model.settings["net"] == "relu3"
     assert model.predict(np.zeros((2, 12, 12, 3), dtype=np.uint8)).tolist()[0] in ("yes", "no")
 
 
@@ -124,7 +124,7 @@ def test_a_bad_picture_is_left_out_and_named(run, faces, tmp_path):
     code, out, err = run("train", faces, *WHAT, *QUICK, "-o", "r")
     assert code == 0, err
     assert "158 people" in out
-    assert "2 of 160 pictures could not be read" in err
+    assert "2 of 160 images could not be read" in err
     assert "3.png" in err
     listed = load(tmp_path / "r" / "config.json")["unreadable"]
     assert len(listed) == 2

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairalm.datasets._table import no_such, read_table
-from fairalm.datasets.images._cache import read_cached
+from fairalm.datasets.images.cache import read_cached
 from fairalm.exceptions import InputError
 
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
