@@ -65,7 +65,7 @@ def test_predict_needs_no_protected_column(run, people, tmp_path, suffix):
     assert (code, err) == (0, "")
     written = pd.read_csv(tmp_path / "out.csv") if suffix == "csv" else pd.read_parquet(tmp_path / "out.parquet")
     assert list(written.columns) == ["skill", "town", "extra", "prediction", "score"]
-    model = fairalm.io.load(tmp_path / "r" / "model.skops")
+    model = fairalm.load(tmp_path / "r" / "model.skops")
     assert written["prediction"].tolist() == model.predict(new[["skill", "town"]]).tolist()
     assert np.allclose(written["score"], model.predict_proba(new[["skill", "town"]])[:, 1])
     assert run("predict", "r", "new.csv", "-o", f"out.{suffix}")[0] == 2

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.io import load
+from fairalm.models_io import load
 
 pytest.importorskip("torch")
 

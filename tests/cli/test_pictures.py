@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from fairalm.cli._nets import PICTURES
-from fairalm.io import load
+from fairalm.models_io import load
 
 torch = pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image")

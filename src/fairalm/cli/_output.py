@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
-from fairalm.io import to_json
+from fairalm.files import to_json
 
 WIDTH = 80
 FIGURE = 20  # widest cell that is kept in one line

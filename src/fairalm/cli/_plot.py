@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from fairalm._validation import FloatArray
 from fairalm.cli._fairlearn import LEGEND
 from fairalm.cli._rules import PLAIN, Result
-from fairalm.io import write_png
+from fairalm.files import write_png
 from fairalm.methods import DEFAULT_METHOD
 
 DEFAULT = DEFAULT_METHOD["sklearn"].name

@@ -21,9 +21,9 @@ from fairalm.cli._pictures import fit_on_pictures, read_pictures
 from fairalm.cli._settings import MAX_ITER, Settings
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
-from fairalm.io import data_entry, metrics
 from fairalm.measures import Measure, measure_all, splits_entry
 from fairalm.methods import Unconstrained
+from fairalm.runs.metrics import data_entry, metrics
 from fairalm.sklearn import FairALMClassifier
 
 

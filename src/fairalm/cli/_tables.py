@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 
 
 def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:

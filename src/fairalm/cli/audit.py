@@ -18,8 +18,9 @@ from fairalm.cli._tables import check_out
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets._table import no_such
 from fairalm.exceptions import InputError
-from fairalm.io import data_entry, metrics, write_json
+from fairalm.files import write_json
 from fairalm.measures import MEASURES, GroupRates, group_rates, measures_of, rate_interval, splits_entry
+from fairalm.runs.metrics import data_entry, metrics
 
 RATES = {"error": "error", "selection": "selected", "tpr": "TPR", "fpr": "FPR", "ppv": "PPV"}
 SMALL = 30  # people with a label in a group; fewer are marked

@@ -18,9 +18,10 @@ from fairalm.cli._models import check_choice
 from fairalm.cli._output import console, print_json, print_table, say, say_path
 from fairalm.cli._photos import IMAGE, LEFT, TEST, find_photos, read_photos
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.io import metrics, write_json
+from fairalm.files import write_json
 from fairalm.measures import Measure
 from fairalm.report.maps import RESULTS, SHEET
+from fairalm.runs.metrics import metrics
 from fairalm.vision.leak import AREA, average, check_area, difference, focus, leak
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli._output import say_path
 from fairalm.cli._tables import check_out
 from fairalm.cli.report import MinCell
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.report.card import model_card
 from fairalm.report.facts import MIN_CELL, gather
 

@@ -20,8 +20,9 @@ from fairalm.cli._people import protected_sentence, show_people, source_entry
 from fairalm.cli._rules import PLAIN, Result, Split, footnotes, marked, rules_of
 from fairalm.cli._tables import check_out, write_table
 from fairalm.exceptions import InputError
-from fairalm.io import data_entry, metrics, write_json
+from fairalm.files import write_json
 from fairalm.methods import METHODS
+from fairalm.runs.metrics import data_entry, metrics
 
 ALL = tuple(  # unconstrained is the plain model
     name for name, method in METHODS.items() if name != "unconstrained" and method.traits.only_for != "mini-batches"

@@ -18,9 +18,10 @@ from fairalm.cli._people import show_people, source_entry
 from fairalm.cli._rules import PLAIN, Result, Split, footnotes, marked, rules_of
 from fairalm.cli.compare import ALL
 from fairalm.datasets import split
-from fairalm.io import data_entry, metrics, write_json
+from fairalm.files import write_json
 from fairalm.measures import Measure
 from fairalm.methods import DEFAULT_METHOD
+from fairalm.runs.metrics import data_entry, metrics
 
 PICTURE, RESULTS = "tradeoff.png", "demo.json"
 DEFAULT = DEFAULT_METHOD["sklearn"].name

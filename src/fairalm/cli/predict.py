@@ -19,7 +19,8 @@ from fairalm.cli._output import percent, print_json, say_error, say_path, workin
 from fairalm.cli._pictures import predict_pictures
 from fairalm.cli._tables import check_out, write_table
 from fairalm.exceptions import InputError
-from fairalm.io import METRICS, load
+from fairalm.files import METRICS
+from fairalm.models_io import load
 
 
 def predict(

@@ -22,9 +22,10 @@ from fairalm.cli._settings import MAX_ITER, SIGNALS, Settings, default_method, d
 from fairalm.cli._shell import as_options
 from fairalm.cli._tables import write_table
 from fairalm.exceptions import InputError
-from fairalm.io import METRICS, check_new_folder, new_folder, save, write_atomic, write_json
+from fairalm.files import METRICS, check_new_folder, new_folder, write_atomic, write_json
 from fairalm.measures import MEASURES
 from fairalm.methods import METHODS
+from fairalm.models_io import save
 from fairalm.sklearn.classifier import PREDICTORS
 
 EPOCHS_WORDS = f"{EPOCHS}; for pictures, {_pictures.EPOCHS}"

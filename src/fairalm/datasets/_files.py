@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 
 DataDir = str | os.PathLike[str] | None
 DATA_VARIABLE = "FAIRALM_DATA"

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import pandas as pd
 
 from fairalm._validation import encode_groups
-from fairalm.io import data_entry, metrics
 from fairalm.report.runs import OTHER, OURS, PLAIN
+from fairalm.runs.metrics import data_entry, metrics
 
 __all__ = ["OTHER", "OURS", "PLAIN", "as_run", "model"]
 

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.nn.distributed import rank
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.surrogates import SURROGATES

@@ -18,7 +18,7 @@ from torch.utils.data import RandomSampler
 
 from fairalm._validation import IntArray
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_atomic
+from fairalm.files import AnyPath, write_atomic
 from fairalm.nn.head import find_head
 
 SAME = 1e-3  # of the largest feature: devices and versions differ by less, another net by more

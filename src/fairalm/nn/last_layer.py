@@ -17,8 +17,8 @@ from fairalm._validation import FloatArray
 from fairalm.account import history_table, warn_about
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.exceptions import InputError
+from fairalm.files import AnyPath
 from fairalm.game import Game, play
-from fairalm.io import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
 from fairalm.nn.features import Features, compute_features, counter, usable_device
 from fairalm.nn.head import Linear, find_head, with_head

@@ -20,7 +20,7 @@ from fairalm._validation import FloatArray, IntArray, Missing, check_binary, enc
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import split
 from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Method, Unconstrained
 from fairalm.nn.distributed import n_ranks, rank

@@ -15,7 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data.distributed import DistributedSampler
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_atomic, write_json
+from fairalm.files import AnyPath, write_atomic, write_json
 from fairalm.mixtures import choose_single
 from fairalm.nn.batches import Batches, random_state, set_random_state
 from fairalm.nn.checkpoint import describe, find_checkpoint, read_checkpoint, to_bytes, write_checkpoint

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, load
+from fairalm.files import AnyPath, read_json
 from fairalm.measures import Measure
 
 SHEET, RESULTS = "sheet.png", "cam.json"
@@ -51,7 +51,7 @@ def _holds(folder: Path) -> bool:
 
 
 def _of(folder: Path) -> Maps:
-    return Maps(folder / SHEET, load(folder / RESULTS))
+    return Maps(folder / SHEET, read_json(folder / RESULTS))
 
 
 def _facts(maps: Maps) -> dict[str, Any]:

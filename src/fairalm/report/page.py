@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from fairalm.datasets._files import cache_dir
-from fairalm.io import AnyPath, to_json, write_atomic
+from fairalm.files import AnyPath, to_json, write_atomic
 from fairalm.report.specs import specs
 
 NEEDED = 'The page needs vl-convert-python: pip install "fairalm[report]"'

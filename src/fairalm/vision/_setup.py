@@ -13,7 +13,7 @@ from fairalm._validation import check_binary, group_name
 from fairalm.constraints import Constraint, check_cells
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.vision.loader import Scale, group_codes, group_labels
 from fairalm.vision.model import SETTINGS, read_settings
 from fairalm.vision.nets import find_net

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from fairalm._validation import FloatArray
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, load, write_atomic, write_json
+from fairalm.files import AnyPath, read_json, write_atomic, write_json
 from fairalm.nn.checkpoint import to_bytes
 from fairalm.nn.modes import evaluating
 from fairalm.vision.loader import Pixels, Scale
@@ -116,7 +116,7 @@ def read_settings(folder: Path) -> tuple[dict[str, Any], int | None]:
     """What :func:`write_settings` wrote."""
     if not (folder / SETTINGS).is_file():
         raise InputError(f"{folder} holds no net for pictures: it has no {SETTINGS}.")
-    settings = load(folder / SETTINGS)
+    settings = read_json(folder / SETTINGS)
     if not isinstance(settings, dict) or settings.get("schema") != SCHEMA or "net" not in settings:
         raise InputError(f"{folder / SETTINGS} was not written by this version of fairalm: train again.")
     chosen = settings.pop("chosen")
@@ -163,5 +163,5 @@ def load_run(folder: AnyPath) -> tuple[PictureModel, dict[str, Any]]:
         raise InputError(
             f"{folder / WEIGHTS} cannot be read as the weights of a {settings['net']} ({reason})."
         ) from error
-    history = pd.DataFrame(load(folder / HISTORY)).apply(pd.to_numeric)
+    history = pd.DataFrame(read_json(folder / HISTORY)).apply(pd.to_numeric)
     return PictureModel(net.eval(), settings, history, chosen), settings

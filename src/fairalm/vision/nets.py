@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fairalm.datasets._table import no_such
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.vision.weights import LITE0, RESNET18, Published
 
 HIDDEN = (256, 128)  # of relu3; the paper says "3-layer ReLU network" and no more

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_png
+from fairalm.files import AnyPath, write_png
 from fairalm.vision.leak import AREA, check_area, top
 
 MOST = 60  # rows that one sheet can hold and still be opened

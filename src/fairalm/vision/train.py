@@ -16,7 +16,7 @@ from torch import nn
 from fairalm.constraints import Constraint, EqualOpportunity
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
 from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.nn.adversarial_trainer import AdversarialTrainer

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 
 IMAGENET = "imagenet"  # in the place of a file: the published weights
 RESNET18_URL = "https://download.pytorch.org/models/resnet18-f37072fd.pth"

@@ -20,7 +20,7 @@ from fairalm._validation import IntArray
 from fairalm.datasets._files import cache_dir
 from fairalm.datasets.images._decode import CHANNELS, Job, Kind, check_pillow, decode_all
 from fairalm.exceptions import InputError
-from fairalm.io import new_folder, write_json
+from fairalm.files import new_folder, write_json
 
 CACHE_VARIABLE = "FAIRALM_CACHE"
 VERSION = 1  # of what `decode` does: a new one makes old caches be read anew

@@ -13,7 +13,7 @@ from fairalm.experiments.figures import COLORS, new_figure, tidy
 from fairalm.experiments.looks.cell import ATTRIBUTE, FAIR, PLAIN, Cell
 from fairalm.experiments.looks.sets import SETS, read
 from fairalm.experiments.looks.summary import DIFFERENCE, seed_table
-from fairalm.io import write_png
+from fairalm.files import write_png
 from fairalm.vision.sheet import draw_sheet
 
 PANELS = {
