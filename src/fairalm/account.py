@@ -38,8 +38,8 @@ def warn_about(game: Game, predictor: Predictor, smallest_cell: int, *, advice: 
         if gap <= person:
             message += f" One person in the smallest cell is {100 * person:.1f} points."
         else:
-            message += f" {advice} More rounds (max_iter) may reach it.".replace("  ", " ")
-        warnings.warn(message, ToleranceWarning, stacklevel=3)
+            message += f" {advice} More rounds ({{max_iter}}) may reach it.".replace("  ", " ")
+        warnings.warn(ToleranceWarning(message, max_iter=None, predictor="mixture"), stacklevel=3)
     plain, ours = game.found[0].selection, float(weights @ game.selections)
     if min(ours, 1 - ours) < NEARLY_CONSTANT * min(plain, 1 - plain):
         warnings.warn(

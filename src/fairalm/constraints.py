@@ -212,17 +212,17 @@ def check_cells(
             where = event.name.replace("target", repr(classes[1]))
             raise InputError(
                 f"Group {names[int(np.argmin(sizes))]!r} has no one with {where}, so {type(constraint).__name__} cannot"
-                " be judged for it: drop the group, merge small groups (merge_below=...), or choose another criterion."
+                " be judged for it: drop the group, merge small groups ({merge_below}), or choose another constraint.",
+                merge_below=None,
             )
         few = np.flatnonzero(sizes < TOO_FEW)
         if len(few):
             shown = ", ".join(f"{names[i]!r} ({sizes[i]})" for i in few[:3]) + (", ..." if len(few) > 3 else "")
-            warnings.warn(
+            text = (
                 f"Fewer than {TOO_FEW} people with {event.name} in {shown}: the gap of so few is chance. Merge small"
-                " groups (merge_below=...), or leave them out.",
-                SmallCellWarning,
-                stacklevel=4,
+                " groups ({merge_below}), or leave them out."
             )
+            warnings.warn(SmallCellWarning(text, merge_below=None), stacklevel=4)
 
 
 CONSTRAINTS: dict[str, type[Constraint]] = {

@@ -22,6 +22,11 @@ AnyPath = str | os.PathLike[str]
 METRICS = "metrics.json"  # the file that marks a folder as a run
 
 
+def cache_dir() -> Path:
+    """The user's cache folder of fairalm."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairalm"
+
+
 def write_atomic(path: AnyPath, content: bytes) -> None:
     """Write a temporary file and rename it, so that `path` holds either the old content or all of the new."""
     path = Path(path)

@@ -12,10 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairalm._validation import Groups, IntArray, Missing, encode_groups
+from fairalm._validation import Groups, IntArray, Missing, encode_groups, no_such
 from fairalm.cli._models import check_choice
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
-from fairalm.datasets._table import no_such
 from fairalm.exceptions import InputError
 
 MISSING = ("error", "drop", "group")

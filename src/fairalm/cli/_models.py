@@ -15,10 +15,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fairalm._validation import FloatArray
+from fairalm._validation import FloatArray, no_such
 from fairalm.cli._nets import NETS
 from fairalm.constraints import CONSTRAINTS, Constraint
-from fairalm.datasets._table import no_such
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.methods import METHODS, Method
 

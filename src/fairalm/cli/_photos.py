@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fairalm.datasets._table import no_such, read_table
+from fairalm._validation import no_such
+from fairalm.datasets import read_table
 from fairalm.datasets.images._cache import read_cached
 from fairalm.exceptions import InputError
 

@@ -20,12 +20,6 @@ EXIT_CODES = (
 )
 USER_ERROR = 2
 
-# arguments of the library that are options here; those that are also plain words only where "=" follows
-_ARGUMENT = re.compile(
-    r"(?<!['\w])(?:(merge_below|max_iter|test_size|data_dir)|(missing|predictor|download|overwrite|positive|protected)(?==))"
-    r"(?:=(?:True|\.\.\.|'([^']*)'|(\d+(?:\.\d+)?))?)?"
-)
-
 
 class Guarded(TyperGroup):
     """The command group; its context's ``obj`` holds the arguments as typed."""
@@ -41,13 +35,13 @@ class Guarded(TyperGroup):
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairALMWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = show_warning
             try:
                 return super().invoke(ctx)
             except BrokenPipeError:
                 raise  # the reader left, as in `fairalm list | head -1`: typer ends quietly
             except InputError as error:
-                message = as_options(str(error))
+                message = error.spelled(as_option)
             except OSError as error:
                 message = f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error)
             except ImportError as error:
@@ -63,22 +57,18 @@ def keep_examples(command: Any) -> str:
     return re.sub(r"\n\n(?=[^\n]+:\n  )", "\n\n\b\n", inspect.getdoc(command) or "")
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say_error(f"Warning: {as_options(str(message))}")
+def as_option(parameter: str, value: Any) -> str:
+    """A parameter as the command line spells it.
 
-
-def as_options(message: str) -> str:
-    """Name the library's arguments as the command line does.
-
-    >>> as_options("fill them, or pass missing='drop'")
-    'fill them, or pass --missing drop'
-    >>> as_options("test_size=0.3 of 40 rows leaves no test row")
-    '--test-size 0.3 of 40 rows leaves no test row'
+    >>> as_option("missing", "drop"), as_option("merge_below", None), as_option("download", True)
+    ('--missing drop', '--merge-below', '--download')
     """
+    option = "--" + parameter.replace("_", "-")
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return " ".join(option if value in (None, True) else f"{option} {value}" for value in values)
 
-    def option(match: re.Match[str]) -> str:
-        name = "--" + (match[1] or match[2]).replace("_", "-")
-        value = match[3] or match[4]
-        return f"{name} {value}" if value else name
 
-    return _ARGUMENT.sub(option, message)
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line."""
+    text = message.spelled(as_option) if isinstance(message, FairALMWarning) else str(message)
+    say_error(f"Warning: {text}")

@@ -21,7 +21,7 @@ def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> Non
     if out.is_dir():
         raise InputError(f"{out} is a folder: name a file.")
     if out.exists() and not overwrite:
-        raise InputError(f"{out} exists: choose another file, or pass overwrite=True.")
+        raise InputError(f"{out} exists: choose another file, or pass {{overwrite}}.", overwrite=True)
 
 
 def write_table(out: Path, table: pd.DataFrame) -> None:

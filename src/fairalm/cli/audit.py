@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import typer
 
-from fairalm._validation import Groups, encode_groups
+from fairalm._validation import Groups, encode_groups, no_such
 from fairalm.cli import _options as opt
 from fairalm.cli import _words
 from fairalm.cli._data import MISSING, find_label, read_data
@@ -16,7 +16,6 @@ from fairalm.cli._models import check_choice
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._tables import check_out
 from fairalm.constraints import EqualOpportunity
-from fairalm.datasets._table import no_such
 from fairalm.exceptions import InputError
 from fairalm.files import write_json
 from fairalm.measures import MEASURES, GroupRates, group_rates, measures_of, rate_interval, splits_entry

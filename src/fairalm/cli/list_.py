@@ -8,7 +8,7 @@ from fairalm.cli._nets import NETS
 from fairalm.cli._options import Json
 from fairalm.cli._output import print_json, print_table, say
 from fairalm.constraints import CONSTRAINTS
-from fairalm.datasets._registry import LOADERS
+from fairalm.datasets import LOADERS
 from fairalm.methods import METHODS
 
 

@@ -13,13 +13,13 @@ from fairalm.cli import _pictures, _words
 from fairalm.cli._data import Source
 from fairalm.cli._models import ESTIMATORS, check_choice
 from fairalm.cli._nets import ADVERSARIAL, BATCH_SIZE, EPOCHS, NETS, Nets, processes
-from fairalm.cli._output import percent, print_json, print_table, say, say_error, say_path
+from fairalm.cli._output import percent, print_json, print_table, say, say_path
 from fairalm.cli._page import PAGE, write_report
 from fairalm.cli._people import protected_sentence, show_people
 from fairalm.cli._photos import TEST
 from fairalm.cli._run import Run, run
 from fairalm.cli._settings import MAX_ITER, SIGNALS, Settings, default_method, default_signal
-from fairalm.cli._shell import as_options
+from fairalm.cli._shell import show_warning
 from fairalm.cli._tables import write_table
 from fairalm.exceptions import InputError
 from fairalm.files import METRICS, check_new_folder, new_folder, write_atomic, write_json
@@ -217,7 +217,7 @@ def train(
             nets.forget()
         page = write_report(out, out / PAGE)
     for warning in done.fair.warnings:
-        say_error(f"Warning: {as_options(str(warning))}")
+        show_warning(warning)
     if as_json:
         print_json({"run": out, **result})
         return

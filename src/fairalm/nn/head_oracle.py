@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from fairalm._validation import FloatArray
 from fairalm.constraints import Constraint
-from fairalm.datasets._split import stratified_folds
+from fairalm.datasets import stratified_folds
 from fairalm.game import Outcome
 from fairalm.moments import Array, Moments
 from fairalm.nn.features import Features

@@ -31,7 +31,7 @@ from fairalm.sklearn.signals import CrossfitSignal, HeldoutSignal, Problem, Sign
 
 DualSignal = Literal["train", "heldout", "crossfit"]
 PREDICTORS = ("single", "last", "average", "mixture")
-MIX = "predictor='mixture' may close it where no single model does."
+MIX = "{predictor} may close it where no single model does."
 
 
 def _members_have(name: str) -> Any:

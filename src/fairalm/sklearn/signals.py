@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from fairalm._validation import FloatArray, IntArray
 from fairalm.constraints import Constraint
-from fairalm.datasets._split import stratified_folds
+from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome
 from fairalm.moments import Array, Cells, Moments
