@@ -13,7 +13,7 @@ import pandas as pd
 from fairalm._validation import FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, make_gap_scorer
-from fairalm.measures.labels import BoolArray
+from fairalm.measures.rates import BoolArray
 
 Runs = Mapping[str, Any] | pd.DataFrame
 DECIMALS = 12  # means of the same people differ in their last bits by the order of adding up: that is a tie

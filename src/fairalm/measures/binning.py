@@ -8,7 +8,7 @@ import numpy as np
 
 from fairalm._validation import FloatArray, Groups, IntArray
 from fairalm.exceptions import InputError
-from fairalm.measures.labels import BoolArray
+from fairalm.measures.rates import BoolArray
 
 N_BINS = 20  # before merging
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from fairalm._validation import FloatArray
+from fairalm.constraints import Constraint
 from fairalm.measures.binning import bin_scores
 from fairalm.measures.gaps import measures_of
 from fairalm.measures.intervals import rate_interval
-from fairalm.measures.labels import binarize
-from fairalm.measures.rates import RATES, GroupRates, as_groups, count
+from fairalm.measures.rates import RATES, GroupRates, as_groups, binarize, count
 
 
 def splits_entry(
@@ -21,6 +21,7 @@ def splits_entry(
     *,
     sensitive_features: Any,
     target: Any = None,
+    constraint: Constraint | None = None,
     min_cell: int = 10,
     train: bool = False,
 ) -> dict[str, Any]:
@@ -28,14 +29,12 @@ def splits_entry(
 
     Parameters
     ----------
-    y_true, y_pred, sensitive_features, target
-        As in :func:`group_rates`.
+    y_true, y_pred, sensitive_features, target, constraint, train
+        As in :func:`measure_all`; there are no intervals on training data.
     scores : array-like of float, optional
         Probabilities or decision values of the target; without them there is no ``scores`` key.
     min_cell : int
         Fewest people in a non-empty bin of ``scores``.
-    train : bool
-        The model was fitted on these people: no intervals.
 
     Returns
     -------
@@ -51,7 +50,8 @@ def splits_entry(
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true))
     rates = count(true, pred, groups, target)
-    entry: dict[str, Any] = {name: measure.to_dict() for name, measure in measures_of(rates, train=train).items()}
+    measures = measures_of(rates, train=train, constraint=constraint)
+    entry: dict[str, Any] = {name: measure.to_dict() for name, measure in measures.items()}
     entry["groups"] = _groups_entry(rates, train)
     if scores is not None:
         entry["scores"] = bin_scores(scores, true, groups, min_cell=min_cell)

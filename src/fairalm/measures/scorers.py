@@ -8,8 +8,9 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from fairalm.exceptions import InputError
-from fairalm.measures.gaps import MEASURES, measure_of
+from fairalm.constraints import Constraint
+from fairalm.measures.definitions import definition_of
+from fairalm.measures.gaps import measure_of
 from fairalm.measures.rates import group_rates
 
 
@@ -21,15 +22,15 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    measure : str
-        A key of ``MEASURES``.
+    measure : str or Constraint
+        As in :func:`measure_of`.
     target : object, optional
         The label that counts as positive; by default the estimator's last class.
     """
 
     __metadata_request__score = {"sensitive_features": True, "estimator": UNUSED}  # noqa: RUF012
 
-    def __init__(self, measure: str, target: Any = None) -> None:
+    def __init__(self, measure: str | Constraint, target: Any = None) -> None:
         self.measure = measure
         self.target = target
 
@@ -46,16 +47,16 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
         value = measure_of(self.measure, rates, train=True).value  # train: no interval is needed
         if value is None:
             return math.nan
-        return value if MEASURES[self.measure].kind == "ratio" else 0.0 - value
+        return value if definition_of(self.measure).kind == "ratio" else 0.0 - value
 
 
-def make_gap_scorer(measure: str, *, target: Any = None) -> GapScorer:
+def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScorer:
     """Make a scorer for model selection out of a measure.
 
     Parameters
     ----------
-    measure : str
-        A key of ``MEASURES``, for example "deo".
+    measure : str or Constraint
+        As in :func:`measure_of`, for example "deo".
     target : object, optional
         The label that counts as positive; by default the estimator's last class.
 
@@ -67,6 +68,5 @@ def make_gap_scorer(measure: str, *, target: Any = None) -> GapScorer:
     >>> make_gap_scorer("deo")(model, X, y, sensitive_features=sex)
     0.0
     """
-    if measure not in MEASURES:
-        raise InputError(f"There is no measure {measure!r}; choose from {', '.join(MEASURES)}.")
+    definition_of(measure)  # refuses what cannot be measured
     return GapScorer(measure, target)
