@@ -218,7 +218,7 @@ def test_command_and_again(run, tiny, page_facts, forget):
     facts = page_facts(Path(pages[0]), net["gap"])
     assert [model["name"] for model in facts["models"]][1:3] == ["fairalm, seed 1", "unconstrained, seed 0"]
     (maps,) = facts["maps"]
-    assert (maps["pictures"], [table["title"] for table in maps["tables"]]) == (40, ["leak", "focus"])
+    assert (maps["images"], [table["title"] for table in maps["tables"]]) == (40, ["leak", "focus"])
     inside = maps["tables"][1]["rows"][0]
     assert inside["cells"][1].startswith(f"{100 * net['focus']['inside']['value']:.1f} %")
     forget(Path("here/cells/scenes-1.json"))

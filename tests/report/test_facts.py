@@ -8,9 +8,10 @@ import pytest
 from fairalm._validation import encode_groups
 from fairalm.exceptions import InputError
 from fairalm.measures import Measure, bin_scores, group_rates, measure_of, merge_bins, people_to_settle
+from fairalm.report.chart_data import chart_data
 from fairalm.report.facts import gather
 from fairalm.report.page import page
-from fairalm.report.specs import rows, specs
+from fairalm.report.specs import specs
 
 
 def content(run):
@@ -42,7 +43,7 @@ def test_the_verdict_is_that_of_the_run(trained):
     gap = Measure("deo", **metrics["splits"]["test"]["deo"])
     assert str(gap) in verdict["text"]
     assert "1 point" in verdict["text"]
-    assert facts["criterion"]["sentence"].startswith("Among people with hired = yes, the share the model misses")
+    assert facts["constraint"]["sentence"].startswith("Among people with hired = yes, the share the model misses")
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.04])
@@ -199,8 +200,8 @@ def test_charts_have_their_data(trained):
     for name, spec in specs(facts).items():
         used = {layer["data"]["name"] for layer in spec["layer"] if "name" in layer.get("data", {})}
         used |= {spec["data"]["name"]} if "data" in spec else set()
-        assert used <= set(rows(facts, name))
-        assert all(rows(facts, name)[key] for key in used - {"front", "nvp"})
+        assert used <= set(chart_data(facts, name))
+        assert all(chart_data(facts, name)[key] for key in used - {"front", "nvp"})
 
 
 def test_curves_are_as_fine_as_the_counts_behind_them(compared):
@@ -211,7 +212,7 @@ def test_curves_are_as_fine_as_the_counts_behind_them(compared):
     for part, error in (("train", 0.12), ("test", 0.1235)):  # the training people are not counted
         facts = gather([{**metrics, "runs": [single | {"history_of": part}]}])
         (model,) = facts["models"]
-        assert (model["name"], model["settings"]["net"]) == (single["rule"], "small")
+        assert (model["name"], model["settings"]["net"]) == (single["method"], "small")
         assert model["history"] == {
             "round": [1, 2],
             "error": [error, 0.2],

@@ -92,20 +92,26 @@ def describe(constraint: Constraint, label: str) -> dict[str, Any]:
     >>> facts["definitions"]
     {'fnr': [['fn'], ['tp', 'fn']]}
     """
-    definition = definition_of(constraint)
+    definition, sentence = definition_of(constraint), requirement(constraint, label)
     return {
         "name": constraint.name,
         "key": definition.name,
         "title": definition.title,
-        "sentence": _sentence(constraint, label),
+        "sentence": sentence[0].upper() + sentence[1:],
         "rates": list(definition.rates),
         "definitions": {name: [list(above), list(below)] for name, (above, below) in definition.rates.items()},
     }
 
 
-def _sentence(constraint: Constraint, label: str) -> str:
+def requirement(constraint: Constraint, label: str) -> str:
+    """What a constraint requires; `label` is the target in words.
+
+    >>> from fairalm import ErrorParity
+    >>> requirement(ErrorParity(tol=0.02), "hired = yes")
+    'the share of wrong predictions may differ between groups by at most 2 points.'
+    """
     rates = constraint.rates.replace("{label}", label)
-    return f"{rates[:1].upper()}{rates[1:]} may differ between groups by at most {points(constraint.tol)}."
+    return f"{rates} may differ between groups by at most {points(constraint.tol)}."
 
 
 def _difference(constraint: Constraint) -> Definition:

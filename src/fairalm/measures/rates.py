@@ -28,6 +28,11 @@ RATES: Mapping[str, Share] = {
 }
 
 
+def share_of(rate: str | Share) -> Share:
+    """The definition of a rate, which may be given by its name in ``RATES``."""
+    return RATES[rate] if isinstance(rate, str) else rate
+
+
 @dataclass(frozen=True, eq=False)
 class GroupRates:
     """Confusion counts per group, from which every rate is computed as numerator and denominator.
@@ -50,8 +55,8 @@ class GroupRates:
     target: Any
 
     def counts(self, rate: str | Share) -> tuple[IntArray, IntArray]:
-        """Numerator and denominator of a rate, a key of ``RATES`` or a definition like its entries, per group."""
-        above, below = RATES[rate] if isinstance(rate, str) else rate
+        """Numerator and denominator of a rate, per group."""
+        above, below = share_of(rate)
         return self._sum(above), self._sum(below)
 
     def value(self, rate: str | Share) -> FloatArray:
@@ -65,7 +70,7 @@ class GroupRates:
         >>> group_rates([1, 0], [1, 1], sensitive_features=["a", "b"]).event("fpr")
         'y≠1'
         """
-        below = RATES[rate][1] if isinstance(rate, str) else rate[1]
+        below = share_of(rate)[1]
         words: dict[tuple[str, ...], str] = {
             ("tp", "fp", "tn", "fn"): "",
             ("tp", "fn"): f"y={self.target}",

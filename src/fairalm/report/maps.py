@@ -26,53 +26,53 @@ class Maps(NamedTuple):
     results: Mapping[str, Any]
 
 
-def read_maps(folders: Sequence[Path], named: AnyPath | Maps | None = None) -> list[dict[str, Any]]:
-    """The sheets, and the figures of leak and focus, of the folders that hold them.
+def read_maps(folders: Sequence[Path], more: AnyPath | Maps | None = None) -> list[dict[str, Any]]:
+    """The sheets, and the figures of leak and focus.
 
     Parameters
     ----------
     folders : sequence of path
-        Looked into.
-    named : path or Maps, optional
-        Must hold them, or is them.
+        Folders that may hold such files.
+    more : path or Maps, optional
+        A folder that must hold them, or their content.
     """
-    found = [_of(folder) for folder in dict.fromkeys(folders) if _holds(folder)]
-    if isinstance(named, Maps):
-        found.append(named)
-    elif named is not None:
-        if not _holds(Path(named)):
-            raise InputError(f"{named} has no {SHEET} and {RESULTS}: name a folder that fairalm cam wrote.")
-        found.append(_of(Path(named)))
-    return [_facts(maps) for maps in found]
+    maps = [_in(folder) for folder in dict.fromkeys(folders) if _has_maps(folder)]
+    if isinstance(more, Maps):
+        maps.append(more)
+    elif more is not None:
+        if not _has_maps(Path(more)):
+            raise InputError(f"{more} has no {SHEET} and {RESULTS}: name a folder that fairalm cam wrote.")
+        maps.append(_in(Path(more)))
+    return [_facts(each) for each in maps]
 
 
-def _holds(folder: Path) -> bool:
+def _has_maps(folder: Path) -> bool:
     return all((folder / name).is_file() for name in (SHEET, RESULTS))
 
 
-def _of(folder: Path) -> Maps:
+def _in(folder: Path) -> Maps:
     return Maps(folder / SHEET, read_json(folder / RESULTS))
 
 
 def _facts(maps: Maps) -> dict[str, Any]:
-    picture, results = maps.sheet.read_bytes(), maps.results
-    if len(picture) > LARGEST:
+    image, results = maps.sheet.read_bytes(), maps.results
+    if len(image) > LARGEST:
         raise InputError(
-            f"{maps.sheet} has {len(picture):,} bytes, too many for a page: make it again with fewer --rows."
+            f"{maps.sheet} has {len(image):,} bytes, too many for a page: make it again with fewer {{rows}}.", rows=None
         )
     tables = []
     for kind, titles in TITLES.items():
-        found = results.get(kind) or {}
-        nets = [net for net in found if "chance" in found[net] or kind == "focus"]
+        measured = results.get(kind) or {}
+        nets = [net for net in measured if "chance" in measured[net] or kind == "focus"]
         rows = [
-            {"name": title, "cells": [str(Measure(name, **found[net][name])) for net in nets]}
+            {"name": title, "cells": [str(Measure(name, **measured[net][name])) for net in nets]}
             for name, title in titles.items()
-            if nets and all(name in found[net] for net in nets)
+            if nets and all(name in measured[net] for net in nets)
         ]
         if rows:
             tables.append({"title": kind, "nets": nets, "rows": rows})
     return {
-        "sheet": "data:image/png;base64," + base64.b64encode(picture).decode(),
-        "pictures": results["data"]["pictures"],
+        "sheet": "data:image/png;base64," + base64.b64encode(image).decode(),
+        "images": results["data"]["images"],
         "tables": tables,
     }

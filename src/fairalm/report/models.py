@@ -7,43 +7,51 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.measures import Measure, merge_bins, people_to_settle
-from fairalm.measures.text import interval, percent, with_interval
+from fairalm.measures.rates import Share
+from fairalm.measures.text import interval, percent, points, with_interval
 from fairalm.report import words
-from fairalm.report.runs import Model
+from fairalm.report.runs import ModelRecord
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
 
-SHOWN_RATES = ("error", "selection", "tpr", "fpr", "ppv")
-FAR = 100.0  # times as many people: a ratio beyond says nothing more
+MOST_TIMES = 100.0  # as many people; beyond this the number is not printed
 MOST_ROUNDS = 200  # of a training curve; longer ones are thinned
 CURVES = {"error": "error", "train_error": "error", "gap": "gap", "saddle_gap": "saddle_gap"}
+REASONS = {
+    "met": "The whole interval is within the tolerance.",
+    "not met": "The whole interval is above the tolerance.",
+    "cannot tell": "The interval reaches from within the tolerance to beyond it.",
+    "undefined": "There are too few people to measure it.",
+}
 
 
-def model_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[str, Any]:
-    """All that may be said of a model on its test people.
+def model_facts(
+    model: ModelRecord, constraint: Mapping[str, Any], rates: Mapping[str, Share], min_cell: int
+) -> dict[str, Any]:
+    """What may be said about a model on its test people.
 
     Parameters
     ----------
-    model : Model
-        As its run keeps it.
-    measure : str
-        The criterion's.
-    tol : float
-        The tolerance.
+    model : ModelRecord
+        As its run records it.
+    constraint : dict
+        From :func:`fairalm.measures.describe`, with ``tol``.
+    rates : dict of str to Share
+        The rates to show per group.
     min_cell : int
         Fewest people of whom a count is shown.
     """
-    entry = model.splits["test"]
+    entry, measure = model.splits["test"], constraint["key"]
     shown = {name: bands(group, min_cell) for name, group in entry["groups"].items()}
     is_coarse = not all(map(is_exact, shown.values()))
     return {
         "error": figure(entry["error"], is_coarse, min_cell),
         "gap": figure(entry[measure], is_coarse, min_cell),
-        "verdict": words.verdict(_measure(measure, entry), tol),
+        "verdict": words.verdict(Measure(measure, **entry[measure]), constraint["tol"]),
         "groups": [
             {
                 "name": name,
                 "counts": {key: None if band is None else list(band) for key, band in counts.items()},
-                "rates": {rate: _rate(counts, rate) for rate in SHOWN_RATES},
+                "rates": {rate: _rate(counts, share) for rate, share in rates.items()},
             }
             for name, counts in shown.items()
         ],
@@ -57,8 +65,8 @@ def model_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[s
 def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str, Any]:
     """A measure with its interval, as numbers and as text.
 
-    It is hidden if it rests on a cell of too few people, and in whole points, the interval outwards, if a count of too
-    few people is among those it is computed from.
+    It is hidden if it rests on a cell with too few people. If one of the counts behind it is too small to be shown, it
+    is rounded to whole points, and its interval outwards.
     """
     value, low, high = (entry[name] for name in ("value", "low", "high"))
     if is_small(entry["n_min"], min_cell):
@@ -75,37 +83,41 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
     return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
 
 
-def verdict_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[str, Any]:
-    """Met, not met or cannot tell; the figure; and what would settle it."""
-    entry = model.splits["test"]
-    judged = _measure(measure, entry)
-    facts = model_facts(model, measure, tol, min_cell)
-    outcome, gap = facts["verdict"], facts["gap"]
-    why = {
-        "met": "The whole interval is within the tolerance.",
-        "not met": "The whole interval is above the tolerance.",
-        "cannot tell": "The interval reaches from within the tolerance to beyond it.",
-        "undefined": "There are too few people to measure it.",
-    }
-    sentences = [f"{words.MEASURES[measure]} {gap['text']} against a tolerance of {words.points(tol)}."]
-    sentences.append(why[outcome])
+def verdict_facts(model: ModelRecord, facts: Mapping[str, Any], constraint: Mapping[str, Any]) -> dict[str, Any]:
+    """Met, not met or cannot tell; the gap; and how many people would settle it.
+
+    Parameters
+    ----------
+    model : ModelRecord
+        As its run records it.
+    facts : dict
+        Of the same model, from :func:`model_facts`.
+    constraint : dict
+        As in :func:`model_facts`.
+    """
+    entry, tol, outcome, gap = model.splits["test"], constraint["tol"], facts["verdict"], facts["gap"]
+    sentences = [f"{constraint['title']} {gap['text']} against a tolerance of {points(tol)}.", REASONS[outcome]]
     if is_constant(entry):
         sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
     elif outcome == "cannot tell":
-        sentences.append(_settled(judged, tol, entry["error"]["n"]))
+        key = constraint["key"]
+        sentences.append(_forecast(Measure(key, **entry[key]), tol, entry["error"]["n"]))
     return {"outcome": outcome, "name": model.name, "text": " ".join(sentences), "gap": gap, "tol": tol}
 
 
-def _settled(judged: Measure, tol: float, n_people: int) -> str:
-    """How many more test people would do, if the gap is what was measured: the width shrinks with the root of them."""
-    if judged.n_min < words.ROUGH:
-        return f"With under {words.ROUGH} people in its smallest cell, no forecast is made of how many would settle it."
-    needed = people_to_settle(judged, tol)
+def _forecast(gap: Measure, tol: float, n_people: int) -> str:
+    """How many more test people would settle it, if the gap is the one measured."""
+    if gap.n_min < words.FORECAST_CELL:
+        return (
+            f"With under {words.FORECAST_CELL} people in its smallest cell, no forecast is made of how many would"
+            " settle it."
+        )
+    needed = people_to_settle(gap, tol)
     if needed is None:
-        return "The gap is on the tolerance: no number of people would settle it."
-    times = needed / judged.n_min
+        return "The gap equals the tolerance: no number of people would settle it."
+    times = needed / gap.n_min
     more = words.about(n_people * (times - 1))
-    ratio = f" ({times:,.1f} times as many as now)" if times < FAR else ", since it is so near the tolerance"
+    ratio = f" ({times:,.1f} times as many as now)" if times < MOST_TIMES else ", since it is so near the tolerance"
     return f"If that is the gap, {more} more test people would settle it{ratio}."
 
 
@@ -116,12 +128,8 @@ def is_constant(entry: Mapping[str, Any]) -> bool:
     return 0 in predicted
 
 
-def _measure(name: str, entry: Mapping[str, Any]) -> Measure:
-    return Measure(name, **entry[name])
-
-
-def _rate(counts: Mapping[str, Any], rate: str) -> dict[str, Any] | None:
-    band = rate_band(counts, rate)
+def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
+    band = rate_band(counts, share)
     if not band:
         return band if band is None else {"value": None, "low": None, "high": None, "text": "nobody", "interval": ""}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
@@ -150,31 +158,29 @@ def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -
     stops = [
         stop
         for stop in range(1, len(binned["edges"]) - 1)  # the outer bins also hold what lies beyond them
-        # people between a threshold and the model's own decision would come out by subtraction
+        # else subtraction would give the number of people between a threshold and the model's own decision
         if not any(
             is_small(abs(row[stop] - entry["groups"][name][key]), min_cell) for (name, key), row in above.items()
         )
     ]
     if not stops or not above:
         return None
-    rows = [{key: _at(above.get((name, key)), stops) for key in ("tp", "fp")} for name in shown]
+    # per group and label: everybody, then those at or above each threshold
+    kept = {cell: [row[stop] for stop in (0, *stops)] for cell, row in above.items()}
+    rows = [{key: kept.get((name, key)) for key in ("tp", "fp")} for name in shown]
     return {"edges": [binned["edges"][stop] for stop in stops], "above": rows}
 
 
 def _above(row: list[int]) -> list[int]:
-    """People of the row in or above each bin."""
+    """How many people are in or above each bin."""
     return [sum(row[start:]) for start in range(len(row))]
 
 
-def _at(row: list[int] | None, stops: list[int]) -> list[int] | None:
-    """All people of the row, then those at or above each stop; None if the row is hidden."""
-    return None if row is None else [row[0], *(row[stop] for stop in stops)]
-
-
-def _history(model: Model, measure: str, min_cell: int) -> dict[str, list[Any]]:
+def _history(model: ModelRecord, measure: str, min_cell: int) -> dict[str, list[Any]]:
     """Training curves: round, error, gap, saddle gap, and every multiplier; only the error if cells are too small.
 
-    Curves of people who are not counted go by the cells of the test people, and are in whole points.
+    If the split that the curves are of is not recorded, the cells of the test people decide, and curves are in whole
+    points.
     """
     columns = model.history
     if not columns:

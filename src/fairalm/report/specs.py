@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairalm.report.chart_data import curve_rows
+from fairalm.report.words import MODEL_KINDS
+
 Spec = dict[str, Any]
 # Okabe and Ito's colours that stand out from white and from black
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
-KINDS = {"fairalm": "fairalm's rules", "plain": "plain model", "other": "other methods"}
 CURVES = {"error": "error", "gap": "gap", "multiplier": "multipliers", "saddle_gap": "saddle gap"}
 INK, FAINT = "currentColor", 0.12  # the page's text colour, so that one drawing serves light and dark
 CONFIG: Spec = {
@@ -39,70 +41,16 @@ CONFIG: Spec = {
 
 
 def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
-    """Every chart by name, without its data: that is set by name, in the page or by :func:`rows`."""
+    """Every chart by name, without its data, which the page's script or :func:`chart_data` provides by name."""
     groups = [group["name"] for group in facts["models"][facts["headline"]]["groups"]]
     longest = max((len(model["history"].get("round", ())) for model in facts["models"]), default=0)
-    found = {"rates": _rates([rate["name"] for rate in facts["rates"].values()], groups), "tradeoff": _tradeoff(facts)}
+    charts = {"rates": _rates([rate["name"] for rate in facts["rates"].values()], groups), "tradeoff": _tradeoff(facts)}
     if longest > 1:
         last = max(model["history"]["round"][-1] for model in facts["models"] if model["history"])
-        shown = [curve for curve in CURVES if any(curves(model, curve) for model in facts["models"])]
-        found |= {f"curve-{curve}": _curve(facts, curve, last, is_last=curve == shown[-1]) for curve in shown}
-    return {name: {"config": CONFIG, "width": "container", "autosize": _FIT, **spec} for name, spec in found.items()}
-
-
-_FIT = {"type": "fit-x", "contains": "padding"}
-
-
-def rows(facts: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
-    """The data of a chart, by the names that its spec uses."""
-    models = facts["models"]
-    chosen = models[facts["headline"]]
-    if name == "rates":
-        return {
-            "rates": [
-                {"rate": facts["rates"][rate]["name"], "group": group["name"], **figure}
-                for group in chosen["groups"]
-                for rate, figure in group["rates"].items()
-                if figure and figure["low"] is not None
-            ]
-        }
-    if name == "tradeoff":
-        points = [_point(model) for model in models if None not in (model["gap"]["value"], model["error"]["value"])]
-        by_id = {point["id"]: point for point in points}
-        marks = [{**by_id[i], "mark": mark} for i, mark in ((facts["nvp"], "NVP"),) if i in by_id]
-        return {
-            "points": points,
-            "front": [by_id[i] for i in facts["front"]],
-            "nvp": marks,
-            "chosen": [by_id[i] for i in (chosen["id"],) if i in by_id],
-        }
-    curve = name.removeprefix("curve-")
-    lines = [row for model in models for row in curves(model, curve)]
-    return {"curves": lines, "chosen": curves(chosen, curve)}
-
-
-def curves(model: Mapping[str, Any], curve: str) -> list[dict[str, Any]]:
-    """A model's training curves of one kind, a row per round; several if there are several multipliers."""
-    history = model["history"]
-    names = [name for name in history if name.startswith(("lambda", "dual"))] if curve == "multiplier" else [curve]
-    return [
-        {"model": model["name"], "line": f"{model['id']} {name}", "round": at, "value": value}
-        for name in names
-        if name in history
-        for at, value in zip(history["round"], history[name], strict=True)
-        if value is not None
-    ]
-
-
-def _point(model: Mapping[str, Any]) -> dict[str, Any]:
-    error, gap = model["error"], model["gap"]
-    return {
-        "id": model["id"],
-        "kind": KINDS[model["kind"]],
-        "tip": f"{model['name']}: gap {gap['text']}, error {error['text']}",
-        **{f"gap_{name}" if name != "value" else "gap": gap[name] for name in ("value", "low", "high")},
-        **{f"error_{name}" if name != "value" else "error": error[name] for name in ("value", "low", "high")},
-    }
+        shown = [curve for curve in CURVES if any(curve_rows(model, curve) for model in facts["models"])]
+        charts |= {f"curve-{curve}": _curve(facts, curve, last, is_last=curve == shown[-1]) for curve in shown}
+    fit = {"type": "fit-x", "contains": "padding"}
+    return {name: {"config": CONFIG, "width": "container", "autosize": fit, **spec} for name, spec in charts.items()}
 
 
 def _percent(field: str, title: str | None, **more: Any) -> Spec:
@@ -111,7 +59,7 @@ def _percent(field: str, title: str | None, **more: Any) -> Spec:
 
 
 def _palette(field: str, domain: list[str]) -> Spec:
-    """Colour and shape, both, for those who cannot tell colours apart."""
+    """Colour and shape, for readers who cannot tell colours apart."""
     names: Spec = {"field": field, "type": "nominal", "title": None, "sort": None}
     return {
         "color": {**names, "scale": {"domain": domain, "range": list(COLORS)}},
@@ -158,8 +106,8 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
 
 
 def _tradeoff(facts: Mapping[str, Any]) -> Spec:
-    tol, measure = facts["criterion"]["tol"], facts["criterion"]["measure"]
-    kinds = [words for kind, words in KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
+    tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
+    kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
     palette = _palette("kind", kinds)
     x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(facts, "gap", 0.0)})
     y = _percent("error", "test error", scale={"domain": _domain(facts, "error")})
@@ -214,7 +162,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
                 "mark": {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold", "aria": False},
                 "encoding": {"text": {"field": "mark"}},
             },
-            {  # last, so that nothing lies between them and the mouse
+            {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
                 "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
@@ -225,7 +173,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
 
 
 def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> list[float]:
-    """From the smallest to the largest value, with room; intervals may reach beyond."""
+    """From the smallest to the largest value, with a margin; intervals may reach beyond."""
     values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None]
     values = values or [0.0, 1.0]
     room = max(0.15 * (max(values) - min(values)), 0.01)
@@ -234,9 +182,9 @@ def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> li
 
 def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) -> Spec:
     axis: Spec = {"tickCount": 4, "minExtent": 50, "format": ".1~%" if curve in ("error", "gap") else ".2~f"}
-    values = [row["value"] for model in facts["models"] for row in curves(model, curve)]
+    values = [row["value"] for model in facts["models"] for row in curve_rows(model, curve)]
     least = min(values) if curve == "error" else min(*values, 0.0)
-    scale = {"domain": [least, max(values)], "nice": True}  # said here, because the chosen model may have no line
+    scale = {"domain": [least, max(values)], "nice": True}  # the chosen model may have no line
     value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis, "scale": scale}
     ticks: Spec = {"values": list(range(1, last + 1))} if last < 10 else {"tickMinStep": 1, "tickCount": 8}
     x = {
