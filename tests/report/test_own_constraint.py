@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
-from fairalm.io import data_entry, metrics
+from fairalm.runs.metrics import data_entry, metrics
 from sklearn.linear_model import LogisticRegression
 
 from fairalm import FairALMClassifier, L2Penalty

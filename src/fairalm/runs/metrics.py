@@ -13,19 +13,20 @@ import numpy as np
 import pandas as pd
 
 from fairalm._validation import Groups
+from fairalm.measures import Measure
 
 SCHEMA = 1
 
 
 def data_entry(name: str, frame: pd.DataFrame, labels: Any, groups: Groups) -> dict[str, Any]:
-    """Return what metrics.json keeps under ``data``.
+    """What metrics.json keeps under ``data``.
 
     Parameters
     ----------
     name : str
-        Of the data set or file.
+        Name of the data set or file.
     frame : pandas.DataFrame
-        Its content, for the fingerprint: the sha256 of the table as CSV, whatever file it came from.
+        Its content, for the fingerprint: the sha256 of the table as CSV, whatever file it was read from.
     labels : array-like
         The label of each row, aligned with `groups`.
     groups : Groups
@@ -47,7 +48,21 @@ def data_entry(name: str, frame: pd.DataFrame, labels: Any, groups: Groups) -> d
 def metrics(
     *, data: Mapping[str, Any], config: Mapping[str, Any], splits: Mapping[str, Any], **more: Any
 ) -> dict[str, Any]:
-    """Return the content of a metrics.json: these three, what else there is, and the versions it came from."""
+    """The content of a metrics.json: `data`, `config`, `splits`, further entries, and the versions of the packages."""
     versions = {name: version(name) for name in ("fairalm", "scikit-learn", "numpy")}
     versions["python"] = platform.python_version()
     return {"schema": SCHEMA, "data": data, "config": config, "splits": splits, **more, "versions": versions}
+
+
+def measures_in(entry: Mapping[str, Any]) -> dict[str, Measure]:
+    """The measures of an entry under ``splits``."""
+    return {name: Measure(name, **value) for name, value in entry.items() if name not in ("groups", "scores")}
+
+
+def verdict(measure: Measure, tol: float) -> str:
+    """Judge a gap by its interval: "met", "not met", "cannot tell" or "undefined"."""
+    if measure.low is None or measure.high is None:
+        return "undefined"
+    if measure.high <= tol:
+        return "met"
+    return "not met" if measure.low > tol else "cannot tell"
