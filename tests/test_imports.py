@@ -15,9 +15,9 @@ ROOT = Path(fairalm.__file__).parent
 LAYERS = [
     {"exceptions", "_validation", "progress"},
     {"files"},
-    {"constraints", "moments", "schedules", "measures", "datasets", "models_io"},
+    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
-    {"mixtures", "game", "account", "selection"},
+    {"mixtures", "result", "game", "signals", "selection"},
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},
     {"runs"},

@@ -70,7 +70,7 @@ def test_observation_1(models):
     linear, parity, fraction = check_observation_1(models, np.random.default_rng(0), mixtures=10)
     assert (linear.holds, parity.holds, fraction.holds) == (True, False, True)
     assert parity.measured > 1e-3
-    cells = PredictiveParity().cells(models.positive, models.group, 2)
+    cells = PredictiveParity().rows(models.positive, models.group, 2)
     members = [cells.moments(models.wrong[i]) for i in (0, 1)]
     mixed = cells.moments(0.5 * models.wrong[0] + 0.5 * models.wrong[1])
     low, high = np.sort([member.mu for member in members], axis=0)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fairalm import EqualizedOdds, EqualOpportunity, PredictiveParity
+from fairalm.cells import Event
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures import (
@@ -21,7 +22,6 @@ from fairalm.measures import (
     range_interval,
     splits_entry,
 )
-from fairalm.moments import Event
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,18 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
-from fairalm.runs.metrics import data_entry, metrics
 from sklearn.linear_model import LogisticRegression
 
 from fairalm import FairALMClassifier, L2Penalty
 from fairalm._validation import encode_groups
+from fairalm.cells import Event
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.measures import Measure, describe, measure_of, splits_entry
 from fairalm.measures.rates import group_rates
-from fairalm.moments import Event
 from fairalm.report.card import escape, model_card
 from fairalm.report.facts import gather
+from fairalm.runs.metrics import data_entry, metrics
 
 
 @dataclass(frozen=True, kw_only=True)

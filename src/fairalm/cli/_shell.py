@@ -65,7 +65,7 @@ def as_option(parameter: str, value: Any) -> str:
     """
     option = "--" + parameter.replace("_", "-")
     values = value if isinstance(value, (list, tuple)) else [value]
-    return " ".join(option if value in (None, True) else f"{option} {value}" for value in values)
+    return " ".join(option if value in (None, True, ...) else f"{option} {value}" for value in values)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

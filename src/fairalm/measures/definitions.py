@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 
 from fairalm._validation import first_line
+from fairalm.cells import Event
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures.rates import RATES, Share
 from fairalm.measures.text import points
-from fairalm.moments import Event
 
 PLACES = {"tp": (0, 1), "fp": (1, 0), "tn": (0, 0), "fn": (1, 1)}  # prediction is wrong, label is the target
 

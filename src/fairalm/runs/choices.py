@@ -82,7 +82,7 @@ def make_method(which: str | type[Method], eta: float | None = None) -> Method:
     return _make(kind, eta=eta)
 
 
-def find_class(what: str, which: str | type[Base], known: Mapping[str, type[Base]], base: type[Base]) -> type[Base]:
+def find_class(what: str, which: str | type[Base], known: Mapping[str, type[Base]], base: Any) -> type[Base]:
     """The class of that name, the one that ``module:Class`` names, or the class itself.
 
     A module is looked for in the current folder, then among the installed packages.
@@ -116,7 +116,7 @@ def _import(path: str) -> Any:
         raise InputError(f"The module {path} cannot be imported ({type(error).__name__}: {error}).") from error
 
 
-def _check_subclass(what: str, name: str, kind: Any, base: type[Base]) -> type[Base]:
+def _check_subclass(what: str, name: str, kind: Any, base: Any) -> Any:
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise InputError(f"{name} is no {what}: it must be a subclass of fairalm.{base.__name__}.")
     return kind

@@ -95,7 +95,7 @@ class Settings:
         for name in ["max_iter", "predictor"] if self.in_batches else unused:
             self._refuse(name, f"is {self._how}")
         if self.batch_size == 1 and self.reads_images:
-            raise InputError("{batch_size} must be 2 or more for images: batch normalisation needs it.", batch_size=None)
+            raise InputError("{batch_size} must be 2 or more for images: batch norm needs it.", batch_size=None)
         if self.estimator == "relu3":
             self._refuse("weights", "is trained from scratch")
         elif self.reads_images and self.weights not in (None, "imagenet") and not Path(str(self.weights)).is_file():

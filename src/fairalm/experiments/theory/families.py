@@ -148,7 +148,7 @@ class Models:
 
     def moments(self, constraint: Constraint) -> list[Moments]:
         """The cells' means of each model."""
-        cells = constraint.cells(self.positive, self.group, 2)
+        cells = constraint.rows(self.positive, self.group, 2)
         return [cells.moments(loss) for loss in self.wrong]
 
     def gaps(self, constraint: Constraint) -> FloatArray:

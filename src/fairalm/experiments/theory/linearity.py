@@ -48,7 +48,7 @@ def check_observation_1(models: Models, rng: np.random.Generator, mixtures: int 
         constraints: tuple[Constraint, ...], rule: Callable[[FloatArray, list[Moments]], FloatArray]
     ) -> Iterator[tuple[str, FloatArray, FloatArray]]:
         for constraint in constraints:
-            cells = constraint.cells(models.positive, models.group, 2)
+            cells = constraint.rows(models.positive, models.group, 2)
             for number, (chosen, share) in enumerate(zip(drawn, weights, strict=True)):
                 mixed = cells.moments(share @ models.wrong[chosen])  # each person's chance to be wrong
                 members = [cells.moments(models.wrong[i]) for i in chosen]

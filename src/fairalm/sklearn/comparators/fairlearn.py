@@ -13,7 +13,7 @@ from fairalm._validation import FloatArray, Groups, encode_groups, group_name, k
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.sklearn.comparators._base import BoolArray, Comparator, import_extra
-from fairalm.sklearn.oracle import check_takes_weights
+from fairalm.sklearn.learner import check_takes_weights
 
 OPPORTUNITY = EqualOpportunity.name
 MOMENTS = {
@@ -146,7 +146,7 @@ class HardtClassifier(FairlearnComparator):
         for code, name in enumerate(groups.names):
             if positive[groups.codes == code].all():
                 raise InputError(
-                    f"Group {name!r} has no one with y={self.classes_[0]}, so no threshold can be set for it:"
+                    f"Group {name!r} has no rows with y={self.classes_[0]}, so no threshold can be set for it:"
                     " drop the group or merge it with another."
                 )
         self.optimizer_ = self._start().ThresholdOptimizer(
