@@ -65,7 +65,8 @@ def as_option(parameter: str, value: Any) -> str:
     """
     option = "--" + parameter.replace("_", "-")
     values = value if isinstance(value, (list, tuple)) else [value]
-    return " ".join(option if value in (None, True, ...) else f"{option} {value}" for value in values)
+    has_value = [not (value is None or value is True or value is ...) for value in values]
+    return " ".join(f"{option} {value}" if has else option for value, has in zip(values, has_value, strict=True))
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -8,7 +8,7 @@ import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -20,8 +20,6 @@ from fairalm._validation import check_choice, no_such
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
 from fairalm.methods import METHODS, Method
-
-Base = TypeVar("Base", Constraint, Method)
 
 #: name -> (description, seed -> estimator)
 ESTIMATORS: dict[str, tuple[str, Callable[[int], Any]]] = {
@@ -67,22 +65,22 @@ def make_estimator(name: str, seed: int) -> Any:
 
 def make_constraint(which: str | type[Constraint], tol: float, target: Any = None) -> Constraint:
     """A constraint by name, as ``module:Class`` or of a class."""
-    return _make(find_class("constraint", which, CONSTRAINTS, Constraint), tol=tol, target=target)
+    made: Constraint = _make(find_class("constraint", which, CONSTRAINTS, Constraint), tol=tol, target=target)
+    return made
 
 
 def make_method(which: str | type[Method], eta: float | None = None) -> Method:
     """A method by name, as ``module:Class`` or of a class, with its step size if one is given."""
     kind = find_class("method", which, METHODS, Method)
-    if eta is None:
-        return _make(kind)
-    if "eta" not in {field.name for field in dataclasses.fields(kind)}:
+    if eta is not None and "eta" not in {field.name for field in dataclasses.fields(kind)}:
         raise InputError(f"The method {kind.name!r} has no step size: leave {{eta}} out.", eta=None)
-    if not math.isfinite(eta):
+    if eta is not None and not math.isfinite(eta):
         raise InputError(f"{{eta}} must be a positive number; got {eta}.", eta=None)
-    return _make(kind, eta=eta)
+    made: Method = _make(kind) if eta is None else _make(kind, eta=eta)
+    return made
 
 
-def find_class(what: str, which: str | type[Base], known: Mapping[str, type[Base]], base: Any) -> type[Base]:
+def find_class(what: str, which: str | type[Any], known: Mapping[str, type[Any]], base: type[Any]) -> Any:
     """The class of that name, the one that ``module:Class`` names, or the class itself.
 
     A module is looked for in the current folder, then among the installed packages.
@@ -116,13 +114,13 @@ def _import(path: str) -> Any:
         raise InputError(f"The module {path} cannot be imported ({type(error).__name__}: {error}).") from error
 
 
-def _check_subclass(what: str, name: str, kind: Any, base: Any) -> Any:
+def _check_subclass(what: str, name: str, kind: Any, base: type[Any]) -> Any:
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise InputError(f"{name} is no {what}: it must be a subclass of fairalm.{base.__name__}.")
     return kind
 
 
-def _make(kind: type[Base], **settings: Any) -> Base:
+def _make(kind: type[Any], **settings: Any) -> Any:
     try:
         return kind(**settings)
     except InputError:

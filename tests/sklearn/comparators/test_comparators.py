@@ -134,7 +134,7 @@ def test_garbage_is_refused_in_a_sentence(model, garbage, people):
     ("model", "message"),
     [
         (HardtClassifier(tol=-1), "'tol' parameter of HardtClassifier must be in"),
-        (AgarwalClassifier(tol=0), "'tol' parameter of AgarwalClassifier must be in"),
+        (AgarwalClassifier(tol=-1), "'tol' parameter of AgarwalClassifier must be in"),
         (
             HardtClassifier(constraint="error-parity"),
             "must be one of equal-opportunity, .*demographic-parity. Got",

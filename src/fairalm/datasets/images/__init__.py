@@ -10,6 +10,7 @@ deleted at any time. Reading needs pillow: ``pip install "fairalm[vision]"``.
 ((200, 32, 32, 3), dtype('uint8'), (200, 32, 32))
 """
 
+from fairalm.datasets.images._cache import read_cached
 from fairalm.datasets.images._celeba import load_celeba
 from fairalm.datasets.images._csv import read_images
 from fairalm.datasets.images._dataset import ImageDataset
@@ -28,6 +29,7 @@ __all__ = [
     "load_imsitu",
     "load_waterbirds",
     "load_xray",
+    "read_cached",
     "read_images",
     "scenes",
 ]

@@ -69,7 +69,7 @@ class AgarwalClassifier(FairlearnComparator):
     package = "fairlearn.reductions"
     rules: ClassVar = {
         "constraint": (lambda name: name in MOMENTS, f"one of {', '.join(MOMENTS)}"),
-        "tol": (lambda tol: 0 < tol < 1, "in (0, 1)"),
+        "tol": (lambda tol: 0 <= tol <= 1, "in [0, 1]"),
         "max_iter": (lambda n: n >= 1, "at least 1"),
     }
 

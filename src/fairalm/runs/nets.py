@@ -1,0 +1,71 @@
+"""Nets on tables, in one process or under torchrun."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fairalm.datasets import preprocess
+from fairalm.exceptions import InputError
+from fairalm.methods import Unconstrained
+from fairalm.runs.fits import Fit, Training, timed
+from fairalm.runs.settings import Settings
+
+EPOCHS, BATCH_SIZE = 30, 256
+
+
+def fit_nets(training: Training) -> tuple[Fit, Fit]:
+    """The fair and the plain net on a table."""
+    from fairalm.nn import NetClassifier
+
+    settings, checkpoints = training.settings, training.checkpoints
+    fits = []
+    for part, method in (("fair", settings.make_method()), ("plain", Unconstrained())):
+        net = NetClassifier(
+            constraint=training.constraint,
+            method=method,
+            transformer=preprocess(training.samples.X),
+            epochs=settings.epochs or EPOCHS,
+            batch_size=settings.batch_size or BATCH_SIZE,
+            device=settings.device,
+            dual_signal=settings.dual_signal,  # type: ignore[arg-type]  # checked in Settings
+            folder=checkpoints.of(part),
+            resume=checkpoints.resume,
+            random_state=settings.seed,
+            verbose=training.progress,
+        )
+        fits.append(timed(lambda net=net: net.fit(training.X, training.y, sensitive_features=training.groups)))  # type: ignore[misc]
+        net.set_params(verbose=False, folder=None, resume=False)
+    return fits[0], fits[1]
+
+
+@contextmanager
+def torchrun(settings: Settings) -> Iterator[bool]:
+    """Join the other processes if torchrun started this one; whether this process is the one that writes.
+
+    The other processes print nothing.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        yield True
+        return
+    if not settings.in_batches or settings.reads_images:
+        raise InputError("Under torchrun only {estimator} can be trained: start it without torchrun.", estimator="mlp")
+    import fairalm.nn  # noqa: F401  # without torch, an error that says what to install
+
+    import torch  # isort: skip
+    from torch import distributed
+
+    on_cuda = settings.device == "cuda" and torch.cuda.is_available()
+    if on_cuda:  # each process has its own
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    is_first = os.environ["RANK"] == "0"
+    if not is_first:
+        sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # till the process ends
+    distributed.init_process_group("nccl" if on_cuda else "gloo")
+    try:
+        yield is_first
+        distributed.barrier()  # a process that leaves early takes its connections with it
+    finally:
+        distributed.destroy_process_group()
