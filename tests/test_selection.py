@@ -20,10 +20,10 @@ from fairalm import EqualOpportunity, FairALMClassifier, InputError, nvp, pareto
 from fairalm.datasets import load_compas, load_german, preprocess, split
 from fairalm.measures import deo, error, make_gap_scorer
 
-PEOPLE = 20  # few, so that accuracies meet the bound exactly and gaps tie
+ROWS = 20  # few, so that accuracies meet the bound exactly and gaps tie
 RUNS = st.lists(
     st.tuples(
-        st.sampled_from([*range(7), 12, PEOPLE, None]),  # wrong predictions; None: NaN
+        st.sampled_from([*range(7), 12, ROWS, None]),  # wrong predictions; None: NaN
         st.sampled_from([0, 1, 1, 2, None]),  # gap, in twelfths
         st.booleans(),  # constant
     ),
@@ -33,7 +33,7 @@ RUNS = st.lists(
 
 
 def floats(runs):
-    errors = [np.nan if wrong is None else wrong / PEOPLE for wrong, _, _ in runs]
+    errors = [np.nan if wrong is None else wrong / ROWS for wrong, _, _ in runs]
     gaps = [np.nan if gap is None else gap / 12 for _, gap, _ in runs]
     return errors, gaps, [constant for *_, constant in runs]
 
@@ -44,7 +44,7 @@ def donini(runs, keep, leave_out_constants):
     for i, (wrong, gap, constant) in enumerate(runs):
         if wrong is None or gap is None or (leave_out_constants and constant):
             continue
-        tried.append((i, 1 - Fraction(wrong, PEOPLE), gap))
+        tried.append((i, 1 - Fraction(wrong, ROWS), gap))
     if not tried:
         return None
     best = max(accuracy for _, accuracy, _ in tried)

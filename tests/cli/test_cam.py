@@ -18,8 +18,8 @@ from fairalm.cli._shell import Guarded, keep_examples  # noqa: E402
 from fairalm.cli.cam import cam  # noqa: E402
 from fairalm.datasets.images import scenes  # noqa: E402
 from fairalm.vision.cam import maps  # noqa: E402
-from fairalm.vision.leak import average, difference, focus, leak  # noqa: E402
-from fairalm.vision.model import PictureModel, load_run  # noqa: E402
+from fairalm.vision.heat_map_scores import average, difference, focus, leak  # noqa: E402
+from fairalm.vision.image_model import ImageModel, load_image_model  # noqa: E402
 from fairalm.vision.nets import make_net  # noqa: E402
 
 app = typer.Typer(cls=Guarded, rich_markup_mode=None)
@@ -32,7 +32,7 @@ def make_run(folder, target="upright", seed=0, size=64):
     settings = {"net": "resnet18", "size": size, "channels": 3, "target": target, "positive": 1, "negative": 0}
     scale = {"mean": [110.0] * 3, "std": [40.0] * 3}
     net = make_net("resnet18", in_channels=3, size=size).eval()
-    PictureModel(net, settings | scale, pd.DataFrame({"epoch": [1]}), 0).save(folder)
+    ImageModel(net, settings | scale, pd.DataFrame({"epoch": [1]}), 0).save(folder)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_numbers_and_files(run, data, folder, tmp_path):
             assert f"[{low:.1f}, {high:.1f}]" in out  # nothing is cut off
     by_hand = {}
     for name in ("fair", "plain", "group"):
-        model, _ = load_run(folder / name)
+        model = load_image_model(folder / name)
         with pytest.warns(FairALMWarning, match="2 × 2 places"):
             by_hand[name] = maps(model.net, model.batches(data.pixels), target=None)
     leaks = {name: leak(by_hand[name], by_hand["group"]) for name in ("fair", "plain")}
@@ -113,7 +113,7 @@ def test_one_net_alone_and_the_left_half(run, data, folder, tmp_path):
     code, out, err = run("fair", "photos", "--masks", "left", "--label", "positive", "--layer", "layer2")
     assert code == 0, err
     found = json.loads((tmp_path / "out" / "cam.json").read_text())
-    model, _ = load_run(folder / "fair")
+    model = load_image_model(folder / "fair")
     by_hand = maps(model.net, model.batches(data.pixels), layer="layer2")
     assert found["focus"]["fair"]["inside"]["value"] == pytest.approx(
         (np.maximum(by_hand, 0)[:, :, :32].sum((1, 2)) / np.maximum(by_hand, 0).sum((1, 2))).mean()

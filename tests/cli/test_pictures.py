@@ -109,11 +109,11 @@ def test_a_run_is_all_that_cam_needs(run, faces, tmp_path, monkeypatch):
 
 
 def test_the_run_folder_is_read_in_python(run, faces, tmp_path):
-    from fairalm.vision.train import load_run
+    from fairalm.vision.image_model import load_image_model
 
     assert run("train", faces, *WHAT, *QUICK, "-o", "r")[0] == 0
-    model, settings = load_run(tmp_path / "r")
-    assert settings["net"] == "relu3"
+    model = load_image_model(tmp_path / "r")
+    assert model.settings["net"] == "relu3"
     assert model.predict(np.zeros((2, 12, 12, 3), dtype=np.uint8)).tolist()[0] in ("yes", "no")
 
 

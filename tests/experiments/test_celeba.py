@@ -22,7 +22,7 @@ from fairalm.experiments.celeba.page import as_run
 from fairalm.experiments.celeba.paper import PAPER
 from fairalm.experiments.celeba.summary import ablation, ablation_rows, point_rows, points
 from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
+from fairalm.vision.image_model import load_image_model
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 PARTS = {0: 96, 1: 40, 2: 40}
@@ -154,8 +154,8 @@ def test_command(folder, tmp_path, page_facts, forget):
     assert all(name in (out / "table.md").read_text() for name in table["model"])
     for picture in ("points.png", "profiles.png"):
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
-    model, settings = load_run(out / "nets" / "fairalm")
-    assert (settings["net"], settings["size"], len(model.history)) == ("resnet18", 64, 1)
+    model = load_image_model(out / "nets" / "fairalm")
+    assert (model.settings["net"], model.settings["size"], len(model.history)) == ("resnet18", 64, 1)
     assert done.stdout.splitlines()[-1] == f"Page: {out / 'report.html'}"
     heads = json.loads((out / "cells" / "heads.json").read_text())["heads"]
     facts = page_facts(out / "report.html", heads[-1]["test"]["deo"])

@@ -27,7 +27,7 @@ from fairalm.experiments.xray.summary import claim_rows, claims, rows, runs, sma
 from fairalm.experiments.xray.variance import variance_ratio
 from fairalm.measures.chance import chance_gap
 from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
+from fairalm.vision.image_model import load_image_model
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 COUNTS = {("MontgomerySet", 0): 8, ("MontgomerySet", 1): 8, ("ChinaSet_AllFiles", 0): 12, ("ChinaSet_AllFiles", 1): 12}
@@ -88,8 +88,8 @@ def test_a_cell_is_measured_on_what_it_was_not_trained_on(folder, tmp_path):
     data = load_xray(folder, size=32)
     rest, held = split(data.y, data.groups, test_size=TEST, random_state=3)
     assert (len(rest), len(held)) == (30, 10)
-    model, settings = load_run(tmp_path / "fairalm-0.1")
-    assert settings["method"] == "FairALM(eta=0.1, eta_beta=0.0)"
+    model = load_image_model(tmp_path / "fairalm-0.1")
+    assert model.settings["method"] == "FairALM(eta=0.1, eta_beta=0.0)"
     test = data.rows(held)
     assert found["error"]["value"] == pytest.approx(float((model.predict(test) != test.y).mean()))
     assert found["profile"]["test_error"][-1] == pytest.approx(found["error"]["value"])

@@ -190,7 +190,7 @@ def test_the_head_is_trained_first():
 def test_flags_are_back_after_an_error():
     model, optimizer, criterion = make(batch_norm_net)
     trainer = Trainer(model, optimizer, criterion, epochs=1, head=model[4], head_epochs=1)
-    with pytest.raises(InputError, match="got 2 things"):
+    with pytest.raises(InputError, match="got 2 items"):
         trainer.fit([(torch.zeros(4, 3), torch.zeros(4))])
     assert all(value.requires_grad for value in model.parameters())
 
@@ -263,10 +263,10 @@ def test_nvp_chooses_the_epoch(tmp_path):
 def test_nvp_is_checked_before_training(tmp_path):
     model, optimizer, criterion = make(dual_from="observe")
     trainer = Trainer(model, optimizer, criterion, epochs=2, choose=nvp(gap="ddp"), folder=tmp_path / "run")
-    with pytest.raises(InputError, match="goes by ddp; the history has error, deo: pass nvp"):
+    with pytest.raises(InputError, match="compares ddp; the history has error, deo: pass nvp"):
         trainer.fit(loader(), loader())
     trainer.choose = nvp()
-    with pytest.raises(InputError, match="goes by figures on validation data: pass valid_loader="):
+    with pytest.raises(InputError, match="compares measures on validation data: pass valid_loader"):
         trainer.fit(loader())
     held_out = loader(seed=1)
     with pytest.raises(InputError, match="`dual_loader` is `valid_loader`, by which the epoch is chosen"):
@@ -340,7 +340,7 @@ Trainer(model, optimizer, criterion, epochs=1, folder={str(tmp_path / "run")!r},
         ({"inner_steps": 0}, "`inner_steps` must be"),
         ({"accumulate": -1}, "`accumulate` must be"),
         ({"checkpoint_every": 0, "folder": "x"}, "`checkpoint_every` must be"),
-        ({"checkpoint_every": 5}, "`checkpoint_every` needs a place for its files: pass folder="),
+        ({"checkpoint_every": 5}, "`checkpoint_every` needs a place for its files: pass folder"),
         ({"choose": "best"}, "`choose` needs a place"),
         ({"choose": "first", "folder": "x"}, "`choose` must be 'best', a callable or None; got 'first'"),
         ({"tensorboard": True}, "`tensorboard` needs a place"),
@@ -373,7 +373,7 @@ X, Y, GROUP = rows(16).tensors
     ("batches", "said"),
     [
         ([], "`train_loader` gave no batch in pass 1"),
-        ([(X, Y)], r"`train_loader` must yield \(x, y, group\); got 2 things"),
+        ([(X, Y)], r"`train_loader` must yield \(x, y, group\); got 2 items"),
         ([X], r"`train_loader` must yield \(x, y, group\); got a Tensor"),
         ([{"x": X}], "got a dict"),
         ([(X, Y, GROUP.numpy())], "must yield tensors; got a ndarray for group"),
@@ -412,13 +412,13 @@ def test_fit_refuses_a_model_that_gives_no_tensor():
             return super().forward(x), x
 
     model, optimizer, criterion = make(lambda: Two(3, 2))
-    with pytest.raises(InputError, match="must give a tensor of logits; got a tuple"):
+    with pytest.raises(InputError, match="must return a tensor of logits; got a tuple"):
         Trainer(model, optimizer, criterion, epochs=1).fit(loader())
 
 
 def test_best_needs_validation_data_and_the_folder_must_be_one(tmp_path):
     model, optimizer, criterion = make()
-    with pytest.raises(InputError, match="pass valid_loader="):
+    with pytest.raises(InputError, match="pass valid_loader"):
         Trainer(model, optimizer, criterion, epochs=2, choose="best", folder=tmp_path / "run").fit(loader())
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="cannot be the run's folder"):

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import no_such
-from fairalm.datasets import read_table
-from fairalm.datasets.images._cache import read_cached
+from fairalm.datasets._table import no_such, read_table
+from fairalm.datasets.images.cache import read_cached
 from fairalm.exceptions import InputError
 
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")

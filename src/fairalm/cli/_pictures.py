@@ -26,7 +26,7 @@ from fairalm.methods import Unconstrained
 
 if TYPE_CHECKING:
     from fairalm.datasets.images import ImageDataset
-    from fairalm.vision.model import PictureModel
+    from fairalm.vision.image_model import ImageModel
 
 EPOCHS, BATCH_SIZE, SIZE = 20, 64, 64
 HELDOUT = 0.25  # share of the training people whose pictures move the multipliers
@@ -70,7 +70,7 @@ def read_pictures(source: Source, settings: Settings) -> tuple[People, ImageData
 class OnPictures:
     """A model with its answers for all pictures of a run, in the shape that :class:`Run` asks them in: by row."""
 
-    def __init__(self, model: PictureModel, data: ImageDataset, train: IntArray, constraint: Constraint) -> None:
+    def __init__(self, model: ImageModel, data: ImageDataset, train: IntArray, constraint: Constraint) -> None:
         self.model, self.classes_, self.history_ = model, model.classes_, model.history
         self._scores = model.predict_proba(data)
         self._predicted = model.predict(data)
@@ -116,9 +116,9 @@ def fit_on_pictures(
 
 def _last_layer(
     part: str, fitted: ImageDataset, held: ImageDataset | None, constraint: Constraint, settings: Settings, nets: Nets
-) -> Callable[[], PictureModel]:
+) -> Callable[[], ImageModel]:
+    from fairalm.vision.imagenet import IMAGENET
     from fairalm.vision.last_layer import fit_last_layer
-    from fairalm.vision.weights import IMAGENET
 
     return lambda: fit_last_layer(
         fitted,
@@ -136,15 +136,16 @@ def _last_layer(
 
 def _by_steps(
     part: str, fitted: ImageDataset, held: ImageDataset | None, constraint: Constraint, settings: Settings, nets: Nets
-) -> Callable[[], PictureModel]:
-    from fairalm.vision.train import Adversary, fit_pictures
-    from fairalm.vision.weights import IMAGENET
+) -> Callable[[], ImageModel]:
+    from fairalm.vision.adversary import Adversary
+    from fairalm.vision.imagenet import IMAGENET
+    from fairalm.vision.training import fit_images
 
     if part == "plain":
         method: Any = Unconstrained()
     else:
         method = Adversary() if settings.method == ADVERSARIAL else make_method(settings.method, settings.eta)
-    return lambda: fit_pictures(
+    return lambda: fit_images(
         fitted,
         heldout=held,
         net=settings.estimator,
@@ -163,19 +164,19 @@ def _by_steps(
 
 def predict_pictures(run: Path, frame: pd.DataFrame, data: str, column: str) -> tuple[npt.NDArray[Any], FloatArray]:
     """Prediction and score of each row; those of a picture that cannot be read are missing."""
-    from fairalm.datasets.images._cache import read_cached
-    from fairalm.vision.model import load_run
+    from fairalm.datasets.images.cache import read_cached
+    from fairalm.vision.image_model import load_image_model
 
     check_columns(frame, {column: "text"}, data)
     if frame[column].isna().any():
         row = int(frame[column].isna().to_numpy().argmax()) + 1
         raise InputError(f"Row {row} of {data} names no picture: fill or drop it.")
-    model, settings = load_run(run)
+    model = load_image_model(run)
     files = [os.path.join(Path(data).parent, file) for file in frame[column]]  # noqa: PTH118  # an absolute one stays
-    read = read_cached([(file,) for file in files], size=settings["size"], kind="colour", progress=False)
+    read = read_cached([(file,) for file in files], size=model.settings["size"], kind="colour", progress=False)
     predicted, scores = np.full(len(frame), None, dtype=object), np.full(len(frame), np.nan)
     predicted[read.kept] = model.predict(read.pixels).tolist()
-    scores[read.kept] = model.predict_proba(read.pixels)[:, list(model.classes_).index(settings["positive"])]
+    scores[read.kept] = model.predict_proba(read.pixels)[:, list(model.classes_).index(model.settings["positive"])]
     for row, why in read.reasons.items():
         say_error(f"Warning: {files[row]} has no prediction: {why}.")
     return predicted, scores

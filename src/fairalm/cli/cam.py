@@ -19,13 +19,13 @@ from fairalm.cli._output import console, print_json, print_table, say, say_path
 from fairalm.cli._photos import IMAGE, LEFT, TEST, find_photos, read_photos
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.files import write_json
+from fairalm.runs.metrics import metrics
 from fairalm.measures import Measure
 from fairalm.report.maps import RESULTS, SHEET
-from fairalm.runs.metrics import metrics
-from fairalm.vision.leak import AREA, average, check_area, difference, focus, leak
+from fairalm.vision.heat_map_scores import AREA, average, check_area, difference, focus, leak
 
 if TYPE_CHECKING:
-    from fairalm.vision.train import PictureModel
+    from fairalm.vision.image_model import ImageModel
 
 FAIR, PLAIN, AGAINST = "fair", "unconstrained", "against"
 DIFFERENCE, BOTH = "difference", "both"
@@ -122,7 +122,7 @@ def cam(
     photos = read_photos(files, masks, size=settings["size"], channels=settings["channels"], progress=is_watched)
 
     from fairalm.vision.cam import maps
-    from fairalm.vision.sheet import draw_sheet
+    from fairalm.vision.heat_map_figure import draw_heat_maps
 
     target: Literal[1] | None = 1 if label == "positive" else None
     with warnings.catch_warnings():
@@ -140,7 +140,7 @@ def cam(
         }
     protected = models[AGAINST].settings["target"] if against else None
     chosen = np.sort(np.random.default_rng(seed).permutation(len(photos.files))[:rows])
-    draw_sheet(
+    draw_heat_maps(
         np.asarray(photos.pixels[chosen]),
         {f"{protected}, predicted" if name == AGAINST else name: map_[chosen] for name, map_ in found.items()},
         out / SHEET,
@@ -178,11 +178,11 @@ def _own_pictures(run: Path) -> Path:
     return run / TEST
 
 
-def _load(runs: Mapping[str, Path | None]) -> dict[str, PictureModel]:
+def _load(runs: Mapping[str, Path | None]) -> dict[str, ImageModel]:
     """The nets that are asked for, all of one size of picture."""
-    from fairalm.vision.train import load_run
+    from fairalm.vision.image_model import load_image_model
 
-    models = {name: load_run(folder)[0] for name, folder in runs.items() if folder is not None}
+    models = {name: load_image_model(folder) for name, folder in runs.items() if folder is not None}
     first = models[FAIR].settings
     for name, model in models.items():
         for what in ("size", "channels"):

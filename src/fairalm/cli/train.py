@@ -131,8 +131,8 @@ def train(
     What comes out: a table of the fair model beside the plain one, with 95 % intervals, and a folder RUN with
     model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round),
     metrics.json (all figures; what --json prints) and report.html (a page of them, see fairalm report). Of a net for
-    pictures model.pt and settings.json, for fairalm.vision.train.load_run, are in the place of model.skops; plain/ is
-    the plain net and test.csv lists the test pictures, for fairalm cam.
+    pictures model.pt and settings.json, for fairalm.vision.image_model.load_image_model, are in the place of
+    model.skops; plain/ is the plain net and test.csv lists the test pictures, for fairalm cam.
 
     A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
     Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...

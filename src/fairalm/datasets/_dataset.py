@@ -18,8 +18,29 @@ WIDTH = 80
 MOST_GROUPS = 12
 
 
+class LabelledRows:
+    """The label and the groups of a table's rows, for data sets of every kind."""
+
+    frame: pd.DataFrame
+    target: str
+    positive: Any
+    protected: tuple[str, ...]
+
+    @property
+    def y(self) -> IntArray:
+        """The label as 0 and 1 (1 = `positive`)."""
+        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
+
+    @property
+    def groups(self) -> pd.Series[Any] | pd.DataFrame:
+        """The protected column; a data frame if there are several."""
+        if len(self.protected) == 1:
+            return self.frame[self.protected[0]]
+        return self.frame[list(self.protected)]
+
+
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(LabelledRows):
     """A table, and which of its columns is the label, which protected, which may be used to predict.
 
     Attributes
@@ -112,18 +133,6 @@ class Dataset:
     def X(self) -> pd.DataFrame:
         """The features."""
         return self.features_frame()
-
-    @property
-    def y(self) -> IntArray:
-        """The label as 0 and 1 (1 = `positive`)."""
-        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
-
-    @property
-    def groups(self) -> pd.Series[Any] | pd.DataFrame:
-        """The protected column; a data frame if there are several."""
-        if len(self.protected) == 1:
-            return self.frame[self.protected[0]]
-        return self.frame[list(self.protected)]
 
     def features_frame(self, *, with_protected: bool = False) -> pd.DataFrame:
         """Return the features, and on request the protected columns after them."""

@@ -20,27 +20,15 @@ PLACES = {"tp": (0, 1), "fp": (1, 0), "tn": (0, 0), "fn": (1, 1)}  # prediction 
 
 @dataclass(frozen=True)
 class Definition:
-    """What a measure compares, and how.
+    """What a measure compares, and how."""
 
-    Attributes
-    ----------
-    name : str
-        Its key in ``MEASURES`` and in metrics.json.
-    rates : dict of str to Share
-        Rates compared over the groups, one per event; the worst event counts.
-    kind : {"overall", "difference", "ratio"}
-        One rate of all groups together; largest minus smallest; smallest over largest.
-    title : str
-        A few words for tables.
-    description : str
-        One line.
-    """
-
-    name: str
-    rates: Mapping[str, Share]
-    kind: Literal["overall", "difference", "ratio"]
-    title: str
-    description: str
+    name: str  # its key in MEASURES and in metrics.json
+    rates: Mapping[str, Share]  # compared over the groups, one per event; the worst event counts
+    kind: Literal[
+        "overall", "difference", "ratio"
+    ]  # of all groups together; largest minus smallest; smallest over largest
+    title: str  # a few words for tables
+    description: str  # one line
 
 
 def definition_of(which: str | Constraint | type[Constraint]) -> Definition:
@@ -68,20 +56,10 @@ def definition_of(which: str | Constraint | type[Constraint]) -> Definition:
 
 
 def describe(constraint: Constraint, label: str) -> dict[str, Any]:
-    """All that a report says about a constraint, ready for JSON.
+    """What a report says about a constraint, built in or your own, ready for JSON; `label` is the target in words.
 
-    Parameters
-    ----------
-    constraint : Constraint
-        Built in or your own.
-    label : str
-        The target in words, such as "hired = yes".
-
-    Returns
-    -------
-    dict
-        ``name``, ``key`` (of its measure), ``title`` (of its measure), ``sentence``, ``rates`` (their names) and
-        ``definitions``, which gives for each rate the counts above and below the line.
+    ``name`` is the constraint's, ``key`` and ``title`` its measure's, ``rates`` are the names of the rates compared, and
+    ``definitions`` has for each rate the counts above and below the line.
 
     Examples
     --------
@@ -104,12 +82,7 @@ def describe(constraint: Constraint, label: str) -> dict[str, Any]:
 
 
 def requirement(constraint: Constraint, label: str) -> str:
-    """What a constraint requires; `label` is the target in words.
-
-    >>> from fairalm import ErrorParity
-    >>> requirement(ErrorParity(tol=0.02), "hired = yes")
-    'the share of wrong predictions may differ between groups by at most 2 points.'
-    """
+    """What a constraint requires, as the end of a sentence."""
     rates = constraint.rates.replace("{label}", label)
     return f"{rates} may differ between groups by at most {points(constraint.tol)}."
 

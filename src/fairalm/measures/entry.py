@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.measures.binning import bin_scores
 from fairalm.measures.gaps import measures_of
@@ -62,10 +61,7 @@ def _groups_entry(rates: GroupRates, train: bool) -> dict[str, Any]:
     tables = {rate: _rate_rows(rates, rate, train) for rate in RATES}
     return {
         name: {
-            "tp": int(rates.tp[code]),
-            "fp": int(rates.fp[code]),
-            "tn": int(rates.tn[code]),
-            "fn": int(rates.fn[code]),
+            **{count: int(getattr(rates, count)[code]) for count in ("tp", "fp", "tn", "fn")},
             "rates": {rate: rows[code] for rate, rows in tables.items()},
         }
         for code, name in enumerate(rates.names)
@@ -75,15 +71,12 @@ def _groups_entry(rates: GroupRates, train: bool) -> dict[str, Any]:
 def _rate_rows(rates: GroupRates, rate: str, train: bool) -> list[dict[str, Any]]:
     """Return {value, low, high, n} of one rate, per group."""
     k, n = rates.counts(rate)
-    low, high = rate_interval(k, n)
-    if train:
-        low = high = np.full(len(n), np.nan)
-    columns = (_plain(column) for column in (rates.value(rate), low, high))
+    low, high = np.full((2, len(n)), np.nan) if train else rate_interval(k, n)
     return [
-        {"value": value, "low": lower, "high": upper, "n": int(people)}
-        for value, lower, upper, people in zip(*columns, n, strict=True)
+        {"value": _number(value), "low": _number(lower), "high": _number(upper), "n": int(people)}
+        for value, lower, upper, people in zip(rates.value(rate), low, high, n, strict=True)
     ]
 
 
-def _plain(column: FloatArray) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in column]
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

@@ -69,10 +69,7 @@ def measure_of(
 def measures_of(
     rates: GroupRates, *, level: float = 0.95, train: bool = False, constraint: Constraint | None = None
 ) -> dict[str, Measure]:
-    """Compute every registered measure from counts, and that of your own `constraint`.
-
-    Parameters are those of :func:`measure_of`.
-    """
+    """Compute every registered measure from counts, and that of your own `constraint`; see :func:`measure_of`."""
     measures = {name: measure_of(name, rates, level=level, train=train) for name in MEASURES}
     if constraint is not None and definition_of(constraint).name not in MEASURES:
         measures[constraint.measure] = measure_of(constraint, rates, level=level, train=train)
@@ -106,12 +103,7 @@ def measure_all(
 
 @dataclass(frozen=True)
 class MeasureFunction:
-    """A registered measure as a function of labels and predictions.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``MEASURES``.
+    """The measure ``MEASURES[name]`` as a function of labels and predictions.
 
     Examples
     --------
@@ -177,23 +169,17 @@ def _why_undefined(definition: Definition, rates: GroupRates, k: IntArray, n: In
     short = (n > 0).sum(axis=1) < 2
     if short.any():
         return f"undefined ({_cells(definition, rates, n, (n == 0) & short[:, None])})"
-    shares = definition.rates.values()
-    zero = [rates.event(share) for share, counts in zip(shares, k, strict=True) if not counts.any()]
-    if definition.kind == "ratio" and zero:
-        return f"undefined (every rate is 0{', ' + zero[0] if zero[0] else ''})"
+    if definition.kind == "ratio" and not k.any(axis=1).all():
+        event = rates.event(list(definition.rates.values())[int(np.argmin(k.any(axis=1)))])
+        return f"undefined (every rate is 0{', ' * bool(event)}{event})"
     return ""
 
 
 def _note(definition: Definition, rates: GroupRates, n: IntArray) -> str:
     if definition.kind == "overall":
         return f"small cell: {n.item()} people" if n.item() < SMALL_CELL else ""
-    parts = []
-    if (n == 0).any():
-        parts.append(f"left out: {_cells(definition, rates, n, n == 0)}")
-    small = (n > 0) & (n < SMALL_CELL)
-    if small.any():
-        parts.append(f"small cell: {_cells(definition, rates, n, small)}")
-    return "; ".join(parts)
+    named = {"left out": n == 0, "small cell": (n > 0) & (n < SMALL_CELL)}
+    return "; ".join(f"{text}: {_cells(definition, rates, n, cells)}" for text, cells in named.items() if cells.any())
 
 
 def _cells(definition: Definition, rates: GroupRates, n: IntArray, chosen: Any) -> str:

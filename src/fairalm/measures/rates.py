@@ -35,17 +35,7 @@ def share_of(rate: str | Share) -> Share:
 
 @dataclass(frozen=True, eq=False)
 class GroupRates:
-    """Confusion counts per group, from which every rate is computed as numerator and denominator.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The groups.
-    tp, fp, tn, fn : ndarray of int, shape (groups,)
-        Rows by label and prediction; positive means "equal to `target`".
-    target : object
-        The label whose errors count.
-    """
+    """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`."""
 
     names: tuple[str, ...]
     tp: IntArray
@@ -56,8 +46,9 @@ class GroupRates:
 
     def counts(self, rate: str | Share) -> tuple[IntArray, IntArray]:
         """Numerator and denominator of a rate, per group."""
-        above, below = share_of(rate)
-        return self._sum(above), self._sum(below)
+        none = np.zeros_like(self.tp)
+        k, n = (sum((getattr(self, name) for name in names), start=none) for names in share_of(rate))
+        return k, n
 
     def value(self, rate: str | Share) -> FloatArray:
         """Return the rate per group, NaN where the cell is empty."""
@@ -79,12 +70,6 @@ class GroupRates:
             ("tn", "fn"): f"not predicted {self.target}",
         }
         return words.get(below, " or ".join(below))
-
-    def _sum(self, fields: tuple[str, ...]) -> IntArray:
-        total = np.zeros_like(self.tp)
-        for field in fields:
-            total = total + getattr(self, field)
-        return total
 
 
 def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: Any = None) -> GroupRates:
@@ -122,11 +107,8 @@ def as_groups(sensitive_features: Any, n_rows: int) -> Groups:
     """Encode the protected attribute; a ``Groups`` passes through if it fits."""
     if not isinstance(sensitive_features, Groups):
         return encode_groups(sensitive_features, n_rows=n_rows, min_groups=1)
-    if len(sensitive_features.codes) != n_rows:
-        raise InputError(
-            f"`sensitive_features` has {len(sensitive_features.codes)} rows, the data has {n_rows}:"
-            " pass one group per row."
-        )
+    if (n_codes := len(sensitive_features.codes)) != n_rows:
+        raise InputError(f"`sensitive_features` has {n_codes} rows, the data has {n_rows}: pass one group per row.")
     return sensitive_features
 
 

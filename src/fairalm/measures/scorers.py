@@ -15,17 +15,10 @@ from fairalm.measures.rates import group_rates
 
 
 class GapScorer(BaseEstimator):  # type: ignore[misc]
-    """Score an estimator by a measure of its predictions; greater is better: minus a gap, plus a ratio.
+    """Scorer made by :func:`make_gap_scorer`.
 
-    A ``BaseEstimator`` for its metadata routing: it asks for ``sensitive_features`` unless told otherwise
-    with ``set_score_request``. An undefined measure scores NaN.
-
-    Parameters
-    ----------
-    measure : str or Constraint
-        As in :func:`measure_of`.
-    target : object, optional
-        The label that counts as positive; by default the estimator's last class.
+    It is a ``BaseEstimator`` for its metadata routing: it requests ``sensitive_features`` unless ``set_score_request``
+    says otherwise.
     """
 
     __metadata_request__score = {"sensitive_features": True, "estimator": UNUSED}  # noqa: RUF012
@@ -39,12 +32,12 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
         return self.score(estimator, X, y, sensitive_features=sensitive_features)
 
     def score(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
-        """Predict `X` and compare with `y`."""  # a method of this name, because routing reads its signature
+        """Predict `X` and compare with `y`; routing reads the signature of a method of this name."""
         target = self.target
         if target is None and hasattr(estimator, "classes_"):
             target = estimator.classes_[-1]
         rates = group_rates(y, estimator.predict(X), sensitive_features=sensitive_features, target=target)
-        value = measure_of(self.measure, rates, train=True).value  # train: no interval is needed
+        value = measure_of(self.measure, rates, train=True).value  # no interval
         if value is None:
             return math.nan
         return value if definition_of(self.measure).kind == "ratio" else 0.0 - value
@@ -52,6 +45,8 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
 
 def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScorer:
     """Make a scorer for model selection out of a measure.
+
+    Greater is better: the score is minus the error or gap, plus the ratio, and NaN where the measure is undefined.
 
     Parameters
     ----------

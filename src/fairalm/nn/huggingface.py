@@ -19,7 +19,7 @@ except ImportError as error:  # pragma: no cover
 from fairalm.exceptions import InputError
 from fairalm.files import write_atomic
 from fairalm.nn.checkpoint import to_bytes
-from fairalm.nn.logged import to_log
+from fairalm.nn.log_values import log_values
 from fairalm.nn.loss import ConstrainedLoss
 
 STATE = "constrained_loss.pt"
@@ -100,7 +100,7 @@ class ConstrainedTrainer(Trainer):
         )
         self.criterion.train(model.training)
         scalar = self.criterion(logits, inputs["labels"], inputs["group"])
-        loss = scalar + (to_log(self.criterion)["loss"] - scalar).detach()
+        loss = scalar + (log_values(self.criterion)["loss"] - scalar).detach()
         return (loss, {"loss": loss, "logits": logits}) if return_outputs else loss
 
     def prediction_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
@@ -134,7 +134,7 @@ class ConstrainedTrainer(Trainer):
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
         """As the parent's, with gap, multiplier and Lagrangian beside the training loss."""
         if "loss" in logs:
-            logs |= {name: value.item() for name, value in to_log(self.criterion).items() if name != "loss"}
+            logs |= {name: value.item() for name, value in log_values(self.criterion).items() if name != "loss"}
         super().log(logs, *args, **kwargs)
 
 

@@ -22,7 +22,8 @@ from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.game import Game, play
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.nn.features import Features, compute_features, usable_device
+from fairalm.nn.checks import usable_device
+from fairalm.nn.features import Features, compute_features
 from fairalm.nn.head import Linear, find_head, with_head
 from fairalm.nn.head_learner import HeadFitter, HeadLearner
 from fairalm.progress import progress_bar

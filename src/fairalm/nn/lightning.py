@@ -10,7 +10,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('fairalm.nn.lightning needs Lightning: pip install "fairalm[lightning]".') from error
 
 from fairalm.exceptions import InputError
-from fairalm.nn.logged import to_log
+from fairalm.nn.log_values import log_values
 from fairalm.nn.loss import ConstrainedLoss
 
 
@@ -59,4 +59,4 @@ class DualStepCallback(Callback):
     ) -> None:
         """Log."""
         for name, criterion in self._criteria.items():
-            pl_module.log_dict({f"{name}/{key}": value for key, value in to_log(criterion).items()})
+            pl_module.log_dict({f"{name}/{key}": value for key, value in log_values(criterion).items()})

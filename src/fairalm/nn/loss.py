@@ -15,7 +15,7 @@ from fairalm.exceptions import InputError
 from fairalm.methods import DEFAULT_METHOD, Dual, Method
 from fairalm.moments import Array, namespace
 from fairalm.nn.batch import Batch, check_shapes
-from fairalm.nn.distributed import everyone, n_ranks
+from fairalm.nn.distributed import n_ranks, sum_over_ranks
 from fairalm.nn.state import LossState, Sums, to_array
 from fairalm.nn.surrogates import find_surrogate, target_margin
 
@@ -163,7 +163,7 @@ class ConstrainedLoss(nn.Module):
         margin, batch = self._read(logits, y, group)
         mean = self._mean_loss(logits, y, len(batch.code))
         loss, slope = self.surrogate(batch.margin, batch.positive, loss=self._needs_loss)
-        sums = self._sums(batch, loss, ranks)
+        sums = self._sums(batch, loss)
         n = len(batch.code)
         if ranks > 1:
             n, mean = sums.primal[:2].sum(), mean * (n / sums.primal[:2].sum())
@@ -184,7 +184,7 @@ class ConstrainedLoss(nn.Module):
         """Use a batch for the next dual step and for nothing else."""
         _, batch = self._read(logits, y, group)
         loss, _ = self.surrogate(batch.margin, batch.positive, loss=True)
-        state, sums = self._state, self._sums(batch, loss, n_ranks())
+        state, sums = self._state, self._sums(batch, loss)
         kept = Sums(state.sums.primal, state.sums.dual + sums.dual)
         self._state = replace(state, sums=kept, n_batches=state.n_batches + 1)
 
@@ -258,11 +258,11 @@ class ConstrainedLoss(nn.Module):
             )
         return each.mean()
 
-    def _sums(self, batch: Batch, loss: Array | None, ranks: int) -> Sums:
+    def _sums(self, batch: Batch, loss: Array | None) -> Sums:
         """The sums of a batch over all ranks: of the surrogate, or of 0/1 errors where a method needs these only."""
         primal = batch.sums(loss if self._needs_loss else batch.errors)
         is_one = not (self._needs_loss and self.method.traits.strict_dual)
-        return Sums(*everyone(primal, primal if is_one else batch.sums(batch.errors), ranks))
+        return Sums(*sum_over_ranks(primal, primal if is_one else batch.sums(batch.errors)))
 
     def _feed(self, sums: Sums) -> None:
         """Keep the sums of a training batch."""

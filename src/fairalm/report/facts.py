@@ -14,9 +14,10 @@ from fairalm.measures import RATES, describe
 from fairalm.report.chart_data import point
 from fairalm.report.limits import limits
 from fairalm.report.maps import Maps, read_maps
-from fairalm.report.models import is_constant, model_facts, verdict_facts
+from fairalm.report.models import model_facts
 from fairalm.report.people import people_facts
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
+from fairalm.report.words import is_constant, verdict_facts
 from fairalm.selection import pareto_front, select_nvp
 
 MIN_CELL = 10
@@ -74,6 +75,7 @@ def gather(
             models.append({**facts, "point": point(facts)})
     recorded = [model for run in records for model in run.models]
     headline = next((number for number, model in enumerate(recorded) if model.kind != PLAIN_MODEL), 0)
+    judged = recorded[headline]
     nvp = _nvp(recorded, constraint["key"])
     return {
         "title": f"{first.metrics['data']['name']}: {constraint['name']}",
@@ -84,7 +86,7 @@ def gather(
         "rates": rates,
         "definitions": definitions,
         "headline": headline,
-        "verdict": verdict_facts(recorded[headline], models[headline], constraint),
+        "verdict": verdict_facts(judged.name, judged.splits["test"], models[headline], constraint),
         "people": people_facts(first, min_cell),
         "models": models,
         "front": _front(models),

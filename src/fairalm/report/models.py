@@ -1,4 +1,4 @@
-"""The facts of one model, and the verdict on it."""
+"""The facts about one model."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fairalm.measures import Measure, merge_bins, people_to_settle
+from fairalm.measures import Measure, merge_bins
 from fairalm.measures.rates import Share
-from fairalm.measures.text import interval, percent, points, with_interval
-from fairalm.report import words
+from fairalm.measures.text import interval, percent, with_interval
 from fairalm.report.runs import ModelRecord
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
+from fairalm.report.words import verdict
 
-MOST_TIMES = 100.0  # as many people; beyond this the number is not printed
 MOST_ROUNDS = 200  # of a training curve; longer ones are thinned
+NO_FIGURE = {"value": None, "low": None, "high": None}
 CURVES = {"error": "error", "train_error": "error", "gap": "gap", "saddle_gap": "saddle_gap"}
-REASONS = {
-    "met": "The whole interval is within the tolerance.",
-    "not met": "The whole interval is above the tolerance.",
-    "cannot tell": "The interval reaches from within the tolerance to beyond it.",
-    "undefined": "There are too few people to measure it.",
-}
 
 
 def model_facts(
@@ -46,7 +40,7 @@ def model_facts(
     return {
         "error": figure(entry["error"], is_coarse, min_cell),
         "gap": figure(entry[measure], is_coarse, min_cell),
-        "verdict": words.verdict(Measure(measure, **entry[measure]), constraint["tol"]),
+        "verdict": verdict(Measure(measure, **entry[measure]), constraint["tol"]),
         "groups": [
             {
                 "name": name,
@@ -70,9 +64,9 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
     """
     value, low, high = (entry[name] for name in ("value", "low", "high"))
     if is_small(entry["n_min"], min_cell):
-        return {"value": None, "low": None, "high": None, "text": f"hidden (a cell under {min_cell} people)"}
+        return {**NO_FIGURE, "text": f"hidden (a cell under {min_cell} people)"}
     if value is None:
-        return {"value": None, "low": None, "high": None, "text": "undefined"}
+        return {**NO_FIGURE, "text": "undefined"}
     digits = 0 if is_coarse else 1
     if is_coarse:
         value = round(value, 2)
@@ -83,65 +77,15 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
     return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
 
 
-def verdict_facts(model: ModelRecord, facts: Mapping[str, Any], constraint: Mapping[str, Any]) -> dict[str, Any]:
-    """Met, not met or cannot tell; the gap; and how many people would settle it.
-
-    Parameters
-    ----------
-    model : ModelRecord
-        As its run records it.
-    facts : dict
-        Of the same model, from :func:`model_facts`.
-    constraint : dict
-        As in :func:`model_facts`.
-    """
-    entry, tol, outcome, gap = model.splits["test"], constraint["tol"], facts["verdict"], facts["gap"]
-    sentences = [f"{constraint['title']} {gap['text']} against a tolerance of {points(tol)}.", REASONS[outcome]]
-    if is_constant(entry):
-        sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
-    elif outcome == "cannot tell":
-        key = constraint["key"]
-        sentences.append(_forecast(Measure(key, **entry[key]), tol, entry["error"]["n"]))
-    return {"outcome": outcome, "name": model.name, "text": " ".join(sentences), "gap": gap, "tol": tol}
-
-
-def _forecast(gap: Measure, tol: float, n_people: int) -> str:
-    """How many more test people would settle it, if the gap is the one measured."""
-    if gap.n_min < words.FORECAST_CELL:
-        return (
-            f"With under {words.FORECAST_CELL} people in its smallest cell, no forecast is made of how many would"
-            " settle it."
-        )
-    needed = people_to_settle(gap, tol)
-    if needed is None:
-        return "The gap equals the tolerance: no number of people would settle it."
-    times = needed / gap.n_min
-    more = words.about(n_people * (times - 1))
-    ratio = f" ({times:,.1f} times as many as now)" if times < MOST_TIMES else ", since it is so near the tolerance"
-    return f"If that is the gap, {more} more test people would settle it{ratio}."
-
-
-def is_constant(entry: Mapping[str, Any]) -> bool:
-    """Whether one label is predicted for everybody."""
-    groups = entry["groups"].values()
-    predicted = [sum(group[a] + group[b] for group in groups) for a, b in (("tp", "fp"), ("tn", "fn"))]
-    return 0 in predicted
-
-
 def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
     band = rate_band(counts, share)
     if not band:
-        return band if band is None else {"value": None, "low": None, "high": None, "text": "nobody", "interval": ""}
+        return None if band is None else {**NO_FIGURE, "text": "nobody", "interval": ""}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
-    is_one = least == most
-    text = percent(least) if is_one else f"{100 * least:.0f} to {percent(most, 0)}"
-    return {
-        "value": least if is_one else None,
-        "low": low,
-        "high": high,
-        "text": text,
-        "interval": interval(low, high, 1 if is_one else 0),
-    }
+    if least == most:
+        return {"value": least, "low": low, "high": high, "text": percent(least), "interval": interval(low, high)}
+    text = f"{100 * least:.0f} to {percent(most, 0)}"
+    return {"value": None, "low": low, "high": high, "text": text, "interval": interval(low, high, 0)}
 
 
 def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -> dict[str, Any] | None:
@@ -150,14 +94,14 @@ def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -
         return None
     binned = merge_bins(entry["scores"], min_cell)
     above = {
-        (name, key): _above(binned["counts"][name][label])
+        (name, key): [sum(row[start:]) for start in range(len(row))]
         for name, counts in shown.items()
         for label, key in (("target", "tp"), ("other", "fp"))
-        if counts[key] is not None and binned["counts"][name][label] is not None
+        if counts[key] is not None and (row := binned["counts"][name][label]) is not None
     }
     stops = [
         stop
-        for stop in range(1, len(binned["edges"]) - 1)  # the outer bins also hold what lies beyond them
+        for stop in range(1, len(binned["edges"]) - 1)  # the outer bins contain scores beyond their edges
         # else subtraction would give the number of people between a threshold and the model's own decision
         if not any(
             is_small(abs(row[stop] - entry["groups"][name][key]), min_cell) for (name, key), row in above.items()
@@ -169,11 +113,6 @@ def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -
     kept = {cell: [row[stop] for stop in (0, *stops)] for cell, row in above.items()}
     rows = [{key: kept.get((name, key)) for key in ("tp", "fp")} for name in shown]
     return {"edges": [binned["edges"][stop] for stop in stops], "above": rows}
-
-
-def _above(row: list[int]) -> list[int]:
-    """How many people are in or above each bin."""
-    return [sum(row[start:]) for start in range(len(row))]
 
 
 def _history(model: ModelRecord, measure: str, min_cell: int) -> dict[str, list[Any]]:

@@ -67,34 +67,30 @@ def _palette(field: str, domain: list[str]) -> Spec:
     }
 
 
+def _layer(data: str, mark: Spec, **encoding: Spec) -> Spec:
+    """A layer over the data of that name, which screen readers skip: a table has the same figures."""
+    return {"data": {"name": data}, "mark": {**mark, "aria": False}, "encoding": encoding}
+
+
 def _rates(rates: list[str], groups: list[str]) -> Spec:
     palette = _palette("group", groups)
+    y: Spec = {"field": "rate", "type": "nominal", "sort": rates, "title": None, "axis": {"grid": True, "ticks": False}}
+    tip = {"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}
     return {
         "description": "Rates per group with 95 % intervals; the table below has the same figures.",
         "data": {"name": "rates"},
         "height": {"step": max(9, 18 - len(groups)), "for": "offset"},
         "encoding": {
-            "y": {
-                "field": "rate",
-                "type": "nominal",
-                "sort": rates,
-                "title": None,
-                "axis": {"grid": True, "ticks": False},
-            },
+            "y": y,
             "yOffset": {"field": "group", "type": "nominal", "sort": groups},
             "color": palette["color"],
             "tooltip": {"field": "tip", "type": "nominal"},
         },
-        "transform": [
-            {"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}
-        ],
+        "transform": [tip],
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.55},
-                "encoding": {
-                    "x": _percent("low", None, scale={"domain": [0, 1]}),
-                    "x2": {"field": "high"},
-                },
+                "encoding": {"x": _percent("low", None, scale={"domain": [0, 1]}), "x2": {"field": "high"}},
             },
             {
                 "transform": [{"filter": "isValid(datum.value)"}],
@@ -108,10 +104,12 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
 def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
     kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
-    palette = _palette("kind", kinds)
     x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(facts, "gap", 0.0)})
     y = _percent("error", "test error", scale={"domain": _domain(facts, "error")})
+    line: Spec = {"color": INK, "strokeWidth": 1.5}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
+    front: Spec = {**line, "type": "line", "opacity": 0.5, "strokeDash": [4, 4]}
+    interval: Spec = {**line, "type": "rule", "opacity": 0.6, "clip": True}
     return {
         "description": "Every model by its gap and its error on the test people; the list below has the same models.",
         "height": 340,
@@ -122,51 +120,21 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
                 "mark": {"type": "rect", "color": COLORS[2], "opacity": 0.18, "aria": False},
                 "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}, "y": None},
             },
-            {
-                "data": {"name": "front"},
-                "mark": {
-                    "type": "line",
-                    "color": INK,
-                    "opacity": 0.5,
-                    "strokeDash": [4, 4],
-                    "strokeWidth": 1.5,
-                    "aria": False,
-                },
-                "encoding": {"order": {"field": "gap", "type": "quantitative"}},
-            },
-            *(
-                {
-                    "data": {"name": "chosen"},
-                    "mark": {
-                        "type": "rule",
-                        "color": INK,
-                        "opacity": 0.6,
-                        "strokeWidth": 1.5,
-                        "aria": False,
-                        "clip": True,
-                    },
-                    "encoding": {
-                        axis: {**base, "field": f"{base['field']}_low"},
-                        f"{axis}2": {"field": f"{base['field']}_high"},
-                    },
-                }
-                for axis, base in (("x", x), ("y", y))
+            _layer("front", front, order={"field": "gap", "type": "quantitative"}),
+            _layer("chosen", interval, x={**x, "field": "gap_low"}, x2={"field": "gap_high"}),
+            _layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
+            _layer("chosen", {**ring, "size": 260}),
+            _layer("nvp", {**ring, "shape": "diamond", "size": 420}),
+            _layer(
+                "nvp",
+                {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"},
+                text={"field": "mark"},
             ),
-            {"data": {"name": "chosen"}, "mark": {**ring, "size": 260, "aria": False}},
-            {
-                "data": {"name": "nvp"},
-                "mark": {**ring, "shape": "diamond", "size": 420, "aria": False},
-            },
-            {
-                "data": {"name": "nvp"},
-                "mark": {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold", "aria": False},
-                "encoding": {"text": {"field": "mark"}},
-            },
             {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
                 "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
-                "encoding": {**palette, "tooltip": {"field": "tip", "type": "nominal"}},
+                "encoding": {**_palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],
     }
@@ -174,8 +142,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
 
 def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> list[float]:
     """From the smallest to the largest value, with a margin; intervals may reach beyond."""
-    values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None]
-    values = values or [0.0, 1.0]
+    values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None] or [0.0, 1.0]
     room = max(0.15 * (max(values) - min(values)), 0.01)
     return [max(min(values) - room, 0.0) if low is None else low, min(max(values) + room, 1.0)]
 
@@ -193,20 +160,12 @@ def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) ->
         "scale": {"domain": [1, max(last, 2)], "nice": False},
         "axis": {"title": "round or epoch" if is_last else None, "format": "d", **ticks},
     }
+    thin: Spec = {"type": "line", "color": INK, "opacity": 0.3, "strokeWidth": 1}
+    thick: Spec = {"type": "line", "color": COLORS[0], "strokeWidth": 2.5, "point": last < 30}
+    tooltip = {"field": "model", "type": "nominal"}
     return {
         "description": f"{CURVES[curve]} in training, a line per model.",
         "height": 110,
         "encoding": {"x": x, "y": value, "detail": {"field": "line", "type": "nominal"}},
-        "layer": [
-            {
-                "data": {"name": "curves"},
-                "mark": {"type": "line", "color": INK, "opacity": 0.3, "strokeWidth": 1, "aria": False},
-                "encoding": {"tooltip": {"field": "model", "type": "nominal"}},
-            },
-            {
-                "data": {"name": "chosen"},
-                "mark": {"type": "line", "color": COLORS[0], "strokeWidth": 2.5, "point": last < 30, "aria": False},
-                "encoding": {"tooltip": {"field": "model", "type": "nominal"}},
-            },
-        ],
+        "layer": [_layer("curves", thin, tooltip=tooltip), _layer("chosen", thick, tooltip=tooltip)],
     }

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fairalm.constraints import Constraint
 from fairalm.measures import Measure, people_to_settle
 from fairalm.measures.definitions import requirement
+from fairalm.measures.text import points
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 
 FORECAST_CELL = 30  # people; with a smaller cell no forecast is made
+MOST_TIMES = 100.0  # as many people; a larger ratio is not printed
 MODEL_KINDS = {FAIRALM_MODEL: "fairalm's methods", PLAIN_MODEL: "plain model", OTHER_MODEL: "other methods"}
 MORE_THAN_TWO_GROUPS = (
     "With more than two groups, training bounds each group against the mean of all; the gap reported is largest minus"
     " smallest, which can be twice as much."
 )
+REASONS = {
+    "met": "The whole interval is within the tolerance.",
+    "not met": "The whole interval is above the tolerance.",
+    "cannot tell": "The interval reaches from within the tolerance to beyond it.",
+    "undefined": "There are too few people to measure it.",
+}
 
 
 def constraint_sentence(constraint: Constraint, label: str, n_groups: int) -> str:
@@ -53,3 +64,44 @@ def verdict_sentence(measure: Measure, constraint: Constraint) -> str:
             f" there are {measure.n_min:,}."
         )
     return sentence
+
+
+def verdict_facts(
+    name: str, entry: Mapping[str, Any], model: Mapping[str, Any], constraint: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Met, not met or cannot tell; the gap; and how many people would settle it.
+
+    Parameters
+    ----------
+    name, entry
+        The model's name, and the entry of its test people in metrics.json.
+    model, constraint : dict
+        What the report says about the model and the constraint.
+    """
+    tol, outcome, gap, key = constraint["tol"], model["verdict"], model["gap"], constraint["key"]
+    sentences = [f"{constraint['title']} {gap['text']} against a tolerance of {points(tol)}.", REASONS[outcome]]
+    if is_constant(entry):
+        sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
+    elif outcome == "cannot tell":
+        sentences.append(_forecast(Measure(key, **entry[key]), tol, entry["error"]["n"]))
+    return {"outcome": outcome, "name": name, "text": " ".join(sentences), "gap": gap, "tol": tol}
+
+
+def is_constant(entry: Mapping[str, Any]) -> bool:
+    """Whether one label is predicted for everybody."""
+    groups = entry["groups"].values()
+    return any(sum(group[a] + group[b] for group in groups) == 0 for a, b in (("tp", "fp"), ("tn", "fn")))
+
+
+def _forecast(gap: Measure, tol: float, n_people: int) -> str:
+    """How many more test people would settle it, if the gap is the one measured."""
+    if gap.n_min < FORECAST_CELL:
+        return (
+            f"With under {FORECAST_CELL} people in its smallest cell, no forecast is made of how many would settle it."
+        )
+    needed = people_to_settle(gap, tol)
+    if needed is None:
+        return "The gap equals the tolerance: no number of people would settle it."
+    times = needed / gap.n_min
+    ratio = f" ({times:,.1f} times as many as now)" if times < MOST_TIMES else ", since it is so near the tolerance"
+    return f"If that is the gap, {about(n_people * (times - 1))} more test people would settle it{ratio}."

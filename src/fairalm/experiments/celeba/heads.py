@@ -17,9 +17,10 @@ from fairalm.experiments.entry import net_entry
 from fairalm.methods import Unconstrained
 from fairalm.nn.features import Features, compute_features
 from fairalm.nn.last_layer import RefittedNet, refit_last_layer
-from fairalm.vision.loader import PictureBatches, Scale, group_labels
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_sets import group_labels
+from fairalm.vision.imagenet import IMAGENET
 from fairalm.vision.nets import make_net
-from fairalm.vision.weights import IMAGENET
 
 
 def fit_heads(cell: HeadCell, data_dir: str | None) -> list[dict[str, Any]]:
@@ -30,7 +31,7 @@ def fit_heads(cell: HeadCell, data_dir: str | None) -> list[dict[str, Any]]:
     net = make_net(name, in_channels=3, size=size, weights=IMAGENET)
 
     def features(part: str) -> Features:
-        loader = PictureBatches(faces.part(part), groups, scale, BATCH_SIZE)
+        loader = image_batches(faces.part(part), groups, scale, BATCH_SIZE)
         return compute_features(net, loader, cache=None if cell.folder is None else Path(cell.folder) / part)
 
     parts = {part: features(part) for part in ("train", "valid", "test")}

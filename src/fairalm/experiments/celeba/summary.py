@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairalm.experiments.celeba.paper import PAPER
 from fairalm.experiments.markdown import markdown_table
-from fairalm.vision.leak import average
+from fairalm.vision.heat_map_scores import average
 
 FIGURES = ("error", "deo", "fnr_women", "fnr_men")
 ARM = ["rule", "eta", "accumulates"]

@@ -19,10 +19,11 @@ from fairalm.experiments.celeba.judge import judge, named
 from fairalm.experiments.entry import net_entry
 from fairalm.methods import METHODS, Method
 from fairalm.nn import ConstrainedLoss
-from fairalm.vision._setup import check_data, describe, scale_of
-from fairalm.vision.loader import PictureBatches
-from fairalm.vision.model import PictureModel
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_model import ImageModel
+from fairalm.vision.image_sets import check_sets
 from fairalm.vision.nets import make_net
+from fairalm.vision.run_settings import describe
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
 Row = dict[str, Any]
@@ -42,9 +43,9 @@ def train(cell: NetCell, data_dir: str | None) -> dict[str, Any]:
     kind: Any = METHODS[cell.rule]
     rule: Method = kind() if cell.eta is None else kind(eta=cell.eta)
     constraint = EqualOpportunity()
-    groups = check_data({"train": parts["train"]}, constraint)
-    scale = scale_of(parts["train"], cell.net, None)
-    loader = PictureBatches(parts["train"], groups, scale, BATCH_SIZE, seed=cell.seed, flip=how["flip"])
+    groups = check_sets({"train": parts["train"]}, constraint)
+    scale = Scale.for_net(cell.net, None, parts["train"])
+    loader = image_batches(parts["train"], groups, scale, BATCH_SIZE, seed=cell.seed, flip=how["flip"])
     criterion = ConstrainedLoss(
         nn.BCEWithLogitsLoss(reduction="none"), constraint, rule, n_groups=2, surrogate=surrogate_of(rule)
     )
@@ -58,7 +59,7 @@ def train(cell: NetCell, data_dir: str | None) -> dict[str, Any]:
         optimizer, lambda step: 0.5 + 0.5 * math.cos(math.pi * step / steps) if how["cosine"] else 1.0
     )
     rows: list[Row] = []
-    model = PictureModel(net, settings, pd.DataFrame(), cell.epochs - 1)
+    model = ImageModel(net, settings, pd.DataFrame(), cell.epochs - 1)
     for epoch in range(cell.epochs):
         net.train()
         for x, y, group in loader:

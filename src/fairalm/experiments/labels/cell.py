@@ -98,11 +98,11 @@ def run_cell(cell: Cell, data_dir: str | None = None) -> dict[str, Any]:
     if not usable:
         return result | {"why": f"undefined (0 people to train on in {empty[measured_for[0]]}, y=1)"}
     data = faces.retarget(target=cell.label, protected=usable[0])
-    from fairalm.vision.train import fit_pictures
+    from fairalm.vision.training import fit_images
 
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", FairALMWarning)  # small cells and gaps left over show in the table
-        model = fit_pictures(
+        model = fit_images(
             data.part("train"),
             data.part("valid"),
             net="relu3",

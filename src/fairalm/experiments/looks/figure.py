@@ -14,7 +14,7 @@ from fairalm.experiments.looks.cell import ATTRIBUTE, FAIR, PLAIN, Cell
 from fairalm.experiments.looks.sets import SETS, read
 from fairalm.experiments.looks.summary import DIFFERENCE, seed_table
 from fairalm.files import write_png
-from fairalm.vision.sheet import draw_sheet
+from fairalm.vision.heat_map_figure import draw_heat_maps
 
 PANELS = {
     ("leak", "excess"): "leak above chance",
@@ -62,4 +62,4 @@ def draw_triptychs(
         test = read(cell.set, cell.plan, cell.seed, data_dir).test.rows(sheet["rows"])
         titles = {ATTRIBUTE: ATTRIBUTES.get(cell.set, "colour"), PLAIN: PLAIN, FAIR: "FairALM"}
         columns = {titles[name]: np.array(maps, dtype=float) for name, maps in sheet["maps"].items()}
-        draw_sheet(np.asarray(test.pixels), columns, out / f"looks-{cell.set}.png", masks=test.masks)
+        draw_heat_maps(np.asarray(test.pixels), columns, out / f"looks-{cell.set}.png", masks=test.masks)

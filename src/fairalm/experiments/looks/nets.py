@@ -17,7 +17,8 @@ from fairalm.experiments.looks.sets import Plan
 from fairalm.methods import Method
 from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.vision.cam import Maps, maps
-from fairalm.vision.loader import Pixels, Scale, group_codes, group_labels
+from fairalm.vision.image_batches import Pixels, Scale
+from fairalm.vision.image_sets import group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
 
 LITE0 = "efficientnet-lite0"

@@ -11,7 +11,7 @@ from fairalm.experiments.looks.cell import ATTRIBUTE, FAIR, PLAIN
 from fairalm.experiments.looks.paper import CLAIMS
 from fairalm.experiments.looks.sets import SETS
 from fairalm.experiments.markdown import markdown_table
-from fairalm.vision.leak import average
+from fairalm.vision.heat_map_scores import average
 
 BOTH, DIFFERENCE, AGAIN = "both", "difference", "again"
 #: (kind, name in a cell) -> words, in the order of the tables

@@ -16,7 +16,8 @@ from fairalm.datasets import split
 from fairalm.datasets.images import VERB_PAIRS, ImageDataset, imsitu_counts, load_imsitu, load_waterbirds, scenes
 from fairalm.files import write_atomic
 from fairalm.nn import Features, compute_features
-from fairalm.vision.loader import PictureBatches, Scale, group_labels
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_sets import group_labels
 from fairalm.vision.nets import make_net
 
 NET = "efficientnet-lite0"
@@ -88,7 +89,7 @@ def keep_features(data: str, seed: int, size: int, folder: Path, *, data_dir: st
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # of the head, which is not used
         net = make_net(NET, in_channels=3, size=found.pixels.shape[1], weights="imagenet")
-    batches = PictureBatches(found, group_labels(found), Scale.published(NET, 3), BATCH)
+    batches = image_batches(found, group_labels(found), Scale.published(NET, 3), BATCH)
     seen = compute_features(net, batches)
     buffer = io.BytesIO()
     part = found.frame["split"].to_numpy().astype("U5")

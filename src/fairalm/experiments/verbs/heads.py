@@ -19,8 +19,7 @@ from fairalm.experiments.verbs.data import Parts
 from fairalm.experiments.verbs.rules import Rule, Setting
 from fairalm.methods import METHODS, Unconstrained
 from fairalm.nn import ConstrainedLoss, Features, Trainer, refit_last_layer
-from fairalm.nn.adversarial_trainer import AdversarialTrainer
-from fairalm.vision.train import Adversary
+from fairalm.vision.adversary import Adversary
 
 
 @dataclass(frozen=True)
@@ -98,12 +97,12 @@ def fit_head(
         weights = {"params": [head.weight], "weight_decay": setting.get("l2", 0.0)}
         parameters: list[dict[str, Any]] = [weights, {"params": [head.bias]}]
         optimizer = torch.optim.Adam(parameters, lr=recipe.lr)
-        kind: Any = AdversarialTrainer if isinstance(method, Adversary) else Trainer
-        trainer = kind(
+        trainer = Trainer(
             head,
             optimizer,
             criterion,
             epochs=recipe.epochs,
+            backward=method.make(criterion.constraint, 2) if isinstance(method, Adversary) else None,
             scheduler=torch.optim.lr_scheduler.LambdaLR(
                 optimizer, lambda epoch: 0.5 + 0.5 * math.cos(math.pi * epoch / recipe.epochs)
             ),
@@ -120,17 +119,13 @@ def _of_target(rows: Features) -> Features:
 
 
 def _criterion(method: Any, rule: Rule) -> ConstrainedLoss:
-    is_adversary = isinstance(method, Adversary)
-    criterion = ConstrainedLoss(
+    return ConstrainedLoss(
         nn.BCEWithLogitsLoss(reduction="none"),
         EqualOpportunity(tol=rule.tol),
-        Unconstrained() if is_adversary else method,
+        Unconstrained() if isinstance(method, Adversary) else method,
         n_groups=2,
         dual_from="observe" if rule.is_heldout else "forward",
     )
-    if is_adversary:
-        criterion.adversary = method.make(criterion.constraint, 2)
-    return criterion
 
 
 @torch.no_grad()

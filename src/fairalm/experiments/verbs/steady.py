@@ -9,7 +9,7 @@ import pandas as pd
 
 from fairalm.experiments.verbs.rules import RULES, SWEPT
 from fairalm.experiments.verbs.summary import Results, percent
-from fairalm.vision.leak import average, difference
+from fairalm.vision.heat_map_scores import average, difference
 
 COLUMNS = {"error": "error", "deo": "DEO", "decade": "DEO, decade", "useful": "useful"}
 LOSS, SHARE = 0.02, 0.5  # an eta is useful if DEO is at most half the plain head's, for two points of error

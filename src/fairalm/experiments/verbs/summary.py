@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairalm.experiments.verbs.rules import RULES
 from fairalm.measures import Measure
-from fairalm.vision.leak import average, difference
+from fairalm.vision.heat_map_scores import average, difference
 
 Results = Sequence[Mapping[str, Any]]
 MEASURES = {"error": "error", "worst": "worst group", "deo": "DEO"}

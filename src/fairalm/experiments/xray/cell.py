@@ -32,8 +32,8 @@ from fairalm.experiments.xray.settings import (
 from fairalm.measures import group_rates, measure_of
 from fairalm.measures.chance import chance_gap
 from fairalm.methods import FairALM, Method, PIControl, Unconstrained
-from fairalm.vision.model import PictureModel
-from fairalm.vision.train import fit_pictures
+from fairalm.vision.image_model import ImageModel
+from fairalm.vision.training import fit_images
 
 PROFILE = (
     "train_error",
@@ -137,13 +137,13 @@ def run_cell(cell: Cell, data_dir: str | None = None, *, nets: Path | None = Non
     return {"config": cell.config, **_figures(model, test), "seconds": seconds}
 
 
-def _train(cell: Cell, train: ImageDataset, test: ImageDataset) -> PictureModel:
+def _train(cell: Cell, train: ImageDataset, test: ImageDataset) -> ImageModel:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # sums in another order would give another net
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ToleranceWarning)  # the gap is in the table
-            return fit_pictures(
+            return fit_images(
                 train,
                 test,
                 net="resnet18",
@@ -165,7 +165,7 @@ def _method(cell: Cell) -> Method:
     return PIControl() if cell.rule == OURS else Unconstrained()
 
 
-def _figures(model: PictureModel, test: ImageDataset) -> dict[str, Any]:
+def _figures(model: ImageModel, test: ImageDataset) -> dict[str, Any]:
     logits = model.logits(test)
     rates = group_rates(test.y, (logits > 0).astype(int), sensitive_features=test.groups, target=1)
     hits, positives = rates.counts("tpr")

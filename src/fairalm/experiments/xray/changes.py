@@ -10,7 +10,7 @@ import pandas as pd
 from fairalm.experiments.xray.settings import HOSPITAL, PLAIN
 from fairalm.experiments.xray.summary import label
 from fairalm.measures import Measure
-from fairalm.vision.leak import average, difference
+from fairalm.vision.heat_map_scores import average, difference
 
 HEAD = ["rule", "figure", "unconstrained", "change"]
 LEGEND = "What else changes, seed by seed: the unconstrained net's mean and the mean difference, with 95 % intervals."

@@ -12,7 +12,7 @@ from fairalm.experiments.xray.paper import CLAIMS, REACHED
 from fairalm.experiments.xray.settings import HOSPITAL, PLAIN
 from fairalm.experiments.xray.variance import variance_ratio
 from fairalm.measures import rate_interval
-from fairalm.vision.leak import average, difference
+from fairalm.vision.heat_map_scores import average, difference
 
 NAMES = {"error": "error", "deo": "DEO"}
 HEAD = ["rule", "error", "sd", "DEO", "sd", "to 20 %"]

@@ -1,4 +1,4 @@
-"""What a constrained loss has to tell a logger."""
+"""The numbers of a constrained loss that are worth logging."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from fairalm.nn.distributed import n_ranks
 from fairalm.nn.loss import ConstrainedLoss
 
 
-def to_log(criterion: ConstrainedLoss) -> dict[str, Tensor]:
-    """Loss, Lagrangian, and every gap and multiplier of the last batch, each one number; empty before the first.
+def log_values(criterion: ConstrainedLoss) -> dict[str, Tensor]:
+    """Loss, Lagrangian, and every gap and multiplier of the last batch, as numbers; empty before the first batch.
 
-    Under ``torch.distributed`` the loss is this rank's own mean, as other losses log it.
+    Under ``torch.distributed`` the loss is the mean over this rank's rows, as for other losses.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def to_log(criterion: ConstrainedLoss) -> dict[str, Tensor]:
     ...     torch.nn.BCEWithLogitsLoss(reduction="none"), EqualizedOdds(), FairALM(eta=0.1), n_groups=2
     ... )
     >>> value = criterion(torch.zeros(4), torch.tensor([0.0, 1.0, 0.0, 1.0]), torch.tensor([0, 0, 1, 1]))
-    >>> list(to_log(criterion))
+    >>> list(log_values(criterion))
     ['loss', 'lagrangian', 'gap_0', 'gap_1', 'dual_0', 'dual_1']
     """
     last = criterion.last

