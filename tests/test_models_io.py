@@ -13,10 +13,10 @@ from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
 from fairalm import AugmentedLagrangian, EqualOpportunity, FairALMClassifier, InputError
-from fairalm.cli._models import ESTIMATORS
 from fairalm.datasets import load_german, preprocess
 from fairalm.files import to_json, write_atomic
 from fairalm.models_io import load, save
+from fairalm.runs.choices import ESTIMATORS
 from fairalm.schedules import Decay
 
 
@@ -59,7 +59,7 @@ def assert_same(one, other):
     [*((name, "single") for name in ESTIMATORS), ("logistic", "mixture"), ("logistic", "average")],
 )
 def test_model_comes_back_the_same(tmp_path, name, predictor):
-    model, X = fitted(ESTIMATORS[name][1](0), predictor=predictor, method=AugmentedLagrangian(eta=Decay(0.3)))
+    model, X = fitted(ESTIMATORS[name][0](0), predictor=predictor, method=AugmentedLagrangian(eta=Decay(0.3)))
     save(model, tmp_path / "model.skops")
     again = load(tmp_path / "model.skops")
     assert_same(model, again)

@@ -12,11 +12,14 @@ import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairalm.exceptions import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AnyPath = str | os.PathLike[str]
 METRICS = "metrics.json"  # the file that marks a folder as a run
@@ -40,6 +43,11 @@ def write_atomic(path: AnyPath, content: bytes) -> None:
     finally:
         if part.is_file():
             part.unlink()
+
+
+def write_csv(path: AnyPath, table: pd.DataFrame) -> None:
+    """Write a table as CSV."""
+    write_atomic(path, table.to_csv(index=False).encode())
 
 
 def write_png(path: AnyPath, figure: Any) -> None:

@@ -70,7 +70,7 @@ def test_what_is_in_the_table(run, people, tmp_path, name, message):
         (("--drop", "sex"), "named twice"),
         (("--positive", "maybe"), "--positive maybe is not a label of 'hired': it has 'no' and 'yes'"),
         (("--method", "secnt"), "There is no method 'secnt', did you mean 'secant'?"),
-        (("--constraint", "equal-oportunity"), "There is no criterion 'equal-oportunity', did you mean"),
+        (("--constraint", "equal-oportunity"), "There is no constraint 'equal-oportunity', did you mean"),
         (("--estimator", "svm"), "There is no estimator 'svm'"),
         (("--predictor", "best"), "There is no predictor 'best'"),
         (("--dual-signal", "test"), "There is no dual signal 'test'"),

@@ -16,7 +16,7 @@ from fairalm.cli._experiment import Jobs, Quick, drawn, run_all
 from fairalm.cli._output import print_json, print_table, say, say_path, working
 from fairalm.cli._page import PAGE, write_report
 from fairalm.cli._tables import write_table
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -21,7 +21,7 @@ from fairalm.experiments.labels import pages, plan
 from fairalm.experiments.labels.cell import GROUPS, Cell, load_faces, run_cell
 from fairalm.experiments.labels.page import as_runs, screened
 from fairalm.experiments.labels.summary import findings, summarise
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 
 FEW = 3000  # faces of each part, with --quick
 PAGES = "pages"

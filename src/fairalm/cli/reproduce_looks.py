@@ -23,7 +23,7 @@ from fairalm.experiments.looks.cell import N_SEEDS, N_SEEDS_OF_SCENES
 from fairalm.experiments.looks.page import as_run, first_maps
 from fairalm.experiments.looks.sets import read
 from fairalm.experiments.looks.summary import HEAD, LEGEND, markdown, notes, summarise, text_rows, title, verdicts
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 
 LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
 CHOICES = {"scenes": ("scenes", "scenes-independent"), "xray": ("xray",), "faces": ("faces",)}

@@ -21,7 +21,7 @@ from fairalm.experiments.tabular import ROWS, TABLES, all_cells, run_cell, summa
 from fairalm.experiments.tabular.page import as_run
 from fairalm.experiments.tabular.pages import CHOSEN, LEGEND, TITLES, is_changed_by_constants, latex, markdown
 from fairalm.experiments.tabular.summary import block, head, text_rows
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 
 MAIN = "without-constants"
 

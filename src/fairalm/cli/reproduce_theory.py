@@ -14,8 +14,7 @@ from fairalm.cli._output import print_json, print_table, progress, say, say_path
 from fairalm.cli._tables import write_table
 from fairalm.experiments.theory.checks import Check
 from fairalm.experiments.theory.study import CHECKED, EVERY, PER_DECADE, STEPS, Study, run_study
-from fairalm.files import write_json
-from fairalm.runs.metrics import metrics
+from fairalm.io import metrics, write_json
 
 RESULTS, CURVES, PICTURE = "theory.json", "theory.csv", "theory.png"
 

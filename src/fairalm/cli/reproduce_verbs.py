@@ -21,7 +21,7 @@ from fairalm.experiments.verbs import pages, steady
 from fairalm.experiments.verbs.page import as_run
 from fairalm.experiments.verbs.summary import against, runs, summarise
 from fairalm.experiments.verbs.zero import zeros
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 
 QUICK_SEEDS = 2
 KINDS = ("waterbirds", "scenes")

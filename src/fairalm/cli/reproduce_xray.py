@@ -23,7 +23,7 @@ from fairalm.experiments.xray import summary
 from fairalm.experiments.xray.page import as_run
 from fairalm.experiments.xray.pages import markdown
 from fairalm.experiments.xray.settings import EPOCHS, ETA, SIZE
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 
 QUICK_SEEDS, QUICK_EPOCHS = 3, 3
 NETS, BOXES, PROFILES = "nets", "xray.png", "profiles.png"

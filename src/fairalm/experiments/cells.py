@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from joblib import Parallel, delayed, parallel_config
 
 from fairalm.exceptions import InputError
-from fairalm.files import AnyPath, write_json
+from fairalm.io import AnyPath, write_json
 
 
 class Cell(Hashable, Protocol):

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import pandas as pd
 
 from fairalm._validation import encode_groups
+from fairalm.io import data_entry, metrics
 from fairalm.report.runs import FAIRALM_MODEL as OURS
 from fairalm.report.runs import OTHER_MODEL as OTHER
 from fairalm.report.runs import PLAIN_MODEL as PLAIN
-from fairalm.runs.metrics import data_entry, metrics
 
 __all__ = ["OTHER", "OURS", "PLAIN", "as_run", "model"]
 

@@ -7,8 +7,23 @@
 >>> done.save("runs/german")  # doctest: +SKIP
 """
 
+from fairalm.runs.audits import Audit, Predictions, audit
+from fairalm.runs.comparison import Comparison, compare
+from fairalm.runs.predictions import predict
 from fairalm.runs.run import Run, run
 from fairalm.runs.settings import Settings
 from fairalm.runs.source import Samples, Source
 
-__all__ = ["Run", "Samples", "Settings", "Source", "run"]
+__all__ = [
+    "Audit",
+    "Comparison",
+    "Predictions",
+    "Run",
+    "Samples",
+    "Settings",
+    "Source",
+    "audit",
+    "compare",
+    "predict",
+    "run",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -17,25 +17,33 @@ from fairalm.runs.source import read_data
 
 
 @dataclass(frozen=True)
+class Predictions:
+    """Given predictions: a file with the columns of the label, of the predicted label and of the protected attributes.
+
+    The further parameters are those of :class:`fairalm.runs.Source`, and the tolerance of the verdicts.
+    """
+
+    data: str
+    target: str
+    prediction: str
+    protected: Sequence[str]
+    positive: str | None = None
+    missing: Missing = "error"
+    merge_below: int | None = None
+    tol: float = 0.01
+
+
+@dataclass(frozen=True)
 class Audit:
     """Counts, rates and gaps of given predictions."""
 
-    data: str
-    frame: pd.DataFrame  # the columns that were used
-    config: dict[str, Any]
+    given: Predictions
+    frame: pd.DataFrame  # the columns used
+    positive: Any
     groups: Groups
     rates: GroupRates
-
-    @property
-    def measures(self) -> dict[str, Measure]:
-        """Every measure with its interval."""
-        return measures_of(self.rates)
-
-    @property
-    def verdicts(self) -> dict[str, str]:
-        """Whether each gap is within the tolerance: met, not met, cannot tell or undefined."""
-        gaps = {name: gap for name, gap in self.measures.items() if MEASURES[name].kind == "difference"}
-        return {name: verdict(gap, self.config["tol"]) for name, gap in gaps.items()}
+    measures: dict[str, Measure]
+    verdicts: dict[str, str]  # of each gap
 
     @property
     def n_dropped(self) -> int:
@@ -44,74 +52,52 @@ class Audit:
 
     def metrics(self, command: str = "") -> dict[str, Any]:
         """The content of a metrics.json."""
-        y, predicted = self.frame[self.config["target"]], self.frame[self.config["prediction"]]
-        positive = self.config["positive"]
+        given = self.given
+        y, predicted = self.frame[given.target], self.frame[given.prediction]
+        config = {name: asdict(given)[name] for name in ("target", "prediction", "protected", "tol")}
         return metrics(
             command=command,
-            data=data_entry(self.data, self.frame, y, self.groups) | {"dropped": self.n_dropped},
-            config=self.config,
-            splits={"audit": splits_entry(y, predicted, sensitive_features=self.groups, target=positive)},
+            data=data_entry(given.data, self.frame, y, self.groups) | {"dropped": self.n_dropped},
+            config=config | {"positive": self.positive},
+            splits={"audit": splits_entry(y, predicted, sensitive_features=self.groups, target=self.positive)},
             verdicts=self.verdicts,
         )
 
 
-def audit(
-    data: str,
-    *,
-    target: str,
-    prediction: str,
-    protected: Sequence[str],
-    positive: str | None = None,
-    missing: Missing = "error",
-    merge_below: int | None = None,
-    tol: float = 0.01,
-) -> Audit:
-    """Measure given predictions.
-
-    Parameters
-    ----------
-    data : str
-        A .csv or .parquet file.
-    target, prediction : str
-        Columns of the label and of the predicted label, with the same two values.
-    protected, positive, missing, merge_below
-        As in :class:`fairalm.runs.Source`.
-    tol : float
-        Tolerance for the verdicts.
-    """
-    EqualOpportunity(tol=tol)  # refuses what is no tolerance
-    frame, _ = read_data(data)
-    columns = list(dict.fromkeys((target, prediction, *protected)))
-    for column in columns:
+def audit(given: Predictions) -> Audit:
+    """Measure given predictions."""
+    EqualOpportunity(tol=given.tol)  # refuses what is no tolerance
+    frame, _ = read_data(given.data)
+    protected = list(dict.fromkeys(given.protected))
+    for column in (given.target, given.prediction, *protected):
         check_choice("column", column, frame.columns)
-    groups = encode_groups(frame[list(dict.fromkeys(protected))], missing=missing, merge_below=merge_below)
-    label = _positive_label(frame, target, prediction, positive)
-    rates = group_rates(frame[target], frame[prediction], sensitive_features=groups, target=label)
-    config = {"target": target, "prediction": prediction, "protected": protected, "positive": label, "tol": tol}
-    return Audit(data, frame[columns], config, groups, rates)
+    groups = encode_groups(frame[protected], missing=given.missing, merge_below=given.merge_below)
+    positive, (y, predicted) = _positive(given, frame), (frame[given.target], frame[given.prediction])
+    rates = group_rates(y, predicted, sensitive_features=groups, target=positive)
+    measures = measures_of(rates)
+    gaps = [gap for name, gap in measures.items() if MEASURES[name].kind == "difference"]
+    used = frame[list(dict.fromkeys((given.target, given.prediction, *protected)))]
+    return Audit(given, used, positive, groups, rates, measures, {gap.name: verdict(gap, given.tol) for gap in gaps})
 
 
-def _positive_label(frame: pd.DataFrame, target: str, prediction: str, positive: str | None) -> Any:
+def _positive(given: Predictions, frame: pd.DataFrame) -> Any:
     """The positive label, after checking that both columns hold the same two."""
-    for column in (target, prediction):
-        absent = int(frame[column].isna().sum())
-        if absent:
+    labels: dict[Any, None] = {}
+    for column in (given.target, given.prediction):
+        if absent := int(frame[column].isna().sum()):
             raise InputError(f"Column {column!r} has {absent} missing values: drop or fill those rows first.")
-    labels = list(dict.fromkeys([*frame[target].tolist(), *frame[prediction].tolist()]))
+        labels |= dict.fromkeys(frame[column].tolist())
+    shown = ", ".join(repr(label) for label in list(labels)[:5]) + (", ..." if len(labels) > 5 else "")
     if len({str(label) for label in labels}) > 2 or len({type(label) is str for label in labels}) > 1:
-        shown = ", ".join(repr(label) for label in labels[:5]) + (", ..." if len(labels) > 5 else "")
         raise InputError(
-            f"Columns {target!r} and {prediction!r} must hold the same two labels; they hold {shown}:"
+            f"Columns {given.target!r} and {given.prediction!r} must hold the same two labels; they hold {shown}:"
             " turn scores into labels first."
         )
-    if positive is not None:
+    if given.positive is not None:
         for label in labels:
-            if str(label) == positive:  # "1" is 1
+            if str(label) == given.positive:  # "1" is 1
                 return label
-        known = ", ".join(repr(label) for label in labels)
-        raise InputError(f"{{positive}} is not a label: there are {known}.", positive=positive)
+        raise InputError(f"{{positive}} is not a label: there are {shown}.", positive=given.positive)
     if len(labels) < 2:
-        raise InputError(
-            f"Only the label {labels[0]!r} occurs: say with {{positive}} which label counts as positive.", positive=None
-        )
+        raise InputError(f"Only the label {shown} occurs: say with {{positive}} which one is positive.", positive=None)
     return max(labels)

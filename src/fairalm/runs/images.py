@@ -19,13 +19,13 @@ from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Unconstrained
 from fairalm.runs.choices import LAST_LAYER
-from fairalm.runs.fits import Fit, Training, timed
-from fairalm.runs.settings import MAX_ITER
+from fairalm.runs.fits import Fit, timed
+from fairalm.runs.settings import MAX_ITER, Settings
 from fairalm.runs.source import Samples, Source, check_columns
 
 if TYPE_CHECKING:
     from fairalm.datasets.images import ImageDataset
-    from fairalm.vision.model import PictureModel
+    from fairalm.vision.image_model import ImageModel
 
 EPOCHS, BATCH_SIZE, SIZE = 20, 64, 64
 HELDOUT = 0.25  # share of the training images on which the gap is measured
@@ -65,7 +65,7 @@ def read_image_source(source: Source, progress: bool) -> tuple[Samples, ImageDat
 class ImageAnswers:
     """A model with its predictions for all images of a run, which are asked for by row like those of a table."""
 
-    def __init__(self, model: PictureModel, data: ImageDataset, train: IntArray, constraint: Constraint) -> None:
+    def __init__(self, model: ImageModel, data: ImageDataset, train: IntArray, constraint: Constraint) -> None:
         self.model, self.classes_, self.history_ = model, model.classes_, model.history
         self._scores = model.predict_proba(data)
         self._predicted = model.predict(data)
@@ -87,79 +87,73 @@ class ImageAnswers:
         return self._scores[X.index]
 
 
-def fit_images(training: Training, data: ImageDataset) -> tuple[Fit, Fit]:
-    """The fair and the plain model on images."""
-    settings, rows = training.settings, training.rows
+def fit_images(
+    data: ImageDataset,
+    samples: Samples,
+    rows: IntArray,
+    constraint: Constraint,
+    settings: Settings,
+    checkpoint: Path | None,
+    resume: bool,
+    progress: bool,
+) -> list[Fit]:
+    """The fair and the plain model on some rows of the images."""
+    from fairalm.vision import training
+    from fairalm.vision.adversary import Adversary
+    from fairalm.vision.imagenet import IMAGENET
+    from fairalm.vision.last_layer import fit_last_layer
+
     fitted, heldout = data.rows(rows), None
     if settings.dual_signal == "heldout":
-        y = training.samples.data.y[rows]
-        rest, part = split(y, training.groups, test_size=HELDOUT, random_state=settings.seed)
+        y, groups = samples.data.y[rows], samples.group_names[rows]
+        rest, part = split(y, groups, test_size=HELDOUT, random_state=settings.seed)
         fitted, heldout = data.rows(rows[rest]), data.rows(rows[part])
-    fit = _fit_last_layer if settings.estimator == LAST_LAYER else _fit_net
-    fits = []
-    for name in ("fair", "plain"):
-        done = timed(lambda name=name: fit(training, name, fitted, heldout))  # type: ignore[misc]
-        fits.append(replace(done, model=ImageAnswers(done.model, data, rows, training.constraint)))
-    return fits[0], fits[1]
 
+    def fit(part: str, method: Any) -> ImageModel:
+        shared: Any = {"constraint": constraint, "method": method, "device": settings.device, "progress": progress}
+        if settings.estimator == LAST_LAYER:
+            return fit_last_layer(
+                fitted,
+                heldout,
+                weights=settings.weights or IMAGENET,
+                n_folds=N_FOLDS if settings.dual_signal == "crossfit" and part == "fair" else 0,
+                max_iter=settings.max_iter or MAX_ITER,
+                cache=checkpoint,
+                **shared,
+            )
+        return training.fit_images(
+            fitted,
+            heldout=heldout,
+            net=settings.estimator,
+            weights=settings.weights or (IMAGENET if settings.estimator == "efficientnet-lite0" else None),
+            epochs=settings.epochs or EPOCHS,
+            batch_size=settings.batch_size or BATCH_SIZE,
+            folder=checkpoint and checkpoint / part,
+            resume=resume,
+            random_state=settings.seed,
+            **shared,
+        )
 
-def _fit_last_layer(training: Training, part: str, fitted: ImageDataset, heldout: ImageDataset | None) -> PictureModel:
-    from fairalm.vision.last_layer import fit_last_layer
-    from fairalm.vision.weights import IMAGENET
-
-    settings = training.settings
-    return fit_last_layer(
-        fitted,
-        heldout,
-        weights=settings.weights or IMAGENET,
-        constraint=training.constraint,
-        method=settings.make_method() if part == "fair" else Unconstrained(),
-        n_folds=N_FOLDS if settings.dual_signal == "crossfit" and part == "fair" else 0,
-        max_iter=settings.max_iter or MAX_ITER,
-        cache=training.checkpoints.folder,
-        device=settings.device,
-        progress=training.progress,
-    )
-
-
-def _fit_net(training: Training, part: str, fitted: ImageDataset, heldout: ImageDataset | None) -> PictureModel:
-    from fairalm.vision.train import Adversary, fit_pictures
-    from fairalm.vision.weights import IMAGENET
-
-    settings = training.settings
     method = Adversary() if settings.is_adversarial else settings.make_method()
-    return fit_pictures(
-        fitted,
-        heldout=heldout,
-        net=settings.estimator,
-        weights=settings.weights or (IMAGENET if settings.estimator == "efficientnet-lite0" else None),
-        constraint=training.constraint,
-        method=method if part == "fair" else Unconstrained(),
-        epochs=settings.epochs or EPOCHS,
-        batch_size=settings.batch_size or BATCH_SIZE,
-        folder=training.checkpoints.of(part),
-        resume=training.checkpoints.resume,
-        device=settings.device,
-        progress=training.progress,
-        random_state=settings.seed,
-    )
+    fits = [timed(lambda: fit("fair", method)), timed(lambda: fit("plain", Unconstrained()))]
+    return [replace(done, model=ImageAnswers(done.model, data, rows, constraint)) for done in fits]
 
 
 def predict_images(run: Path, frame: pd.DataFrame, data: str, column: str) -> tuple[npt.NDArray[Any], FloatArray]:
     """Prediction and score of each row; those of an image that cannot be read are missing."""
-    from fairalm.datasets.images import read_cached
-    from fairalm.vision.model import load_run
+    from fairalm.datasets.images.cache import read_cached
+    from fairalm.vision.image_model import load_image_model
 
     check_columns(frame, {column: "text"}, data)
     if frame[column].isna().any():
         row = int(frame[column].isna().to_numpy().argmax()) + 1
         raise InputError(f"Row {row} of {data} names no image: fill or drop it.")
-    model, settings = load_run(run)
+    model = load_image_model(run)
     files = [os.path.join(Path(data).parent, file) for file in frame[column]]  # noqa: PTH118  # an absolute one stays
-    read = read_cached([(file,) for file in files], size=settings["size"], kind="colour", progress=False)
+    read = read_cached([(file,) for file in files], size=model.settings["size"], kind="colour", progress=False)
     predicted, scores = np.full(len(frame), None, dtype=object), np.full(len(frame), np.nan)
     predicted[read.kept] = model.predict(read.pixels).tolist()
-    scores[read.kept] = model.predict_proba(read.pixels)[:, list(model.classes_).index(settings["positive"])]
+    scores[read.kept] = model.predict_proba(read.pixels)[:, list(model.classes_).index(model.settings["positive"])]
     for row, reason in read.reasons.items():
         warnings.warn(FairALMWarning(f"{files[row]} has no prediction: {reason}."), stacklevel=3)
     return predicted, scores

@@ -19,18 +19,9 @@ SCHEMA = 1
 
 
 def data_entry(name: str, frame: pd.DataFrame, labels: Any, groups: Groups) -> dict[str, Any]:
-    """What metrics.json keeps under ``data``.
+    """What metrics.json keeps under ``data``; `labels` and `groups` have one entry per row.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set or file.
-    frame : pandas.DataFrame
-        Its content, for the fingerprint: the sha256 of the table as CSV, whatever file it was read from.
-    labels : array-like
-        The label of each row, aligned with `groups`.
-    groups : Groups
-        The group of each row.
+    The fingerprint is the sha256 of the table as CSV, whatever file it was read from.
     """
     text = io.StringIO()
     frame.to_csv(text, index=False, lineterminator="\n")

@@ -6,47 +6,48 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
 from fairalm.methods import Unconstrained
-from fairalm.runs.fits import Fit, Training, timed
+from fairalm.runs.fits import Fit, timed
 from fairalm.runs.settings import Settings
+from fairalm.runs.source import Samples
 
 EPOCHS, BATCH_SIZE = 30, 256
 
 
-def fit_nets(training: Training) -> tuple[Fit, Fit]:
-    """The fair and the plain net on a table."""
+def fit_nets(
+    samples: Samples, constraint: Constraint, settings: Settings, checkpoint: Path | None, resume: bool, progress: bool
+) -> list[Fit]:
+    """The fair and the plain net, each with its checkpoints in a folder of `checkpoint`."""
     from fairalm.nn import NetClassifier
 
-    settings, checkpoints = training.settings, training.checkpoints
-    fits = []
+    fits, groups = [], samples.group_names
     for part, method in (("fair", settings.make_method()), ("plain", Unconstrained())):
         net = NetClassifier(
-            constraint=training.constraint,
+            constraint=constraint,
             method=method,
-            transformer=preprocess(training.samples.X),
+            transformer=preprocess(samples.X),
             epochs=settings.epochs or EPOCHS,
             batch_size=settings.batch_size or BATCH_SIZE,
             device=settings.device,
             dual_signal=settings.dual_signal,  # type: ignore[arg-type]  # checked in Settings
-            folder=checkpoints.of(part),
-            resume=checkpoints.resume,
+            folder=checkpoint and checkpoint / part,
+            resume=resume,
             random_state=settings.seed,
-            verbose=training.progress,
+            verbose=progress,
         )
-        fits.append(timed(lambda net=net: net.fit(training.X, training.y, sensitive_features=training.groups)))  # type: ignore[misc]
+        fits.append(timed(lambda net=net: net.fit(samples.X, samples.labels, sensitive_features=groups)))  # type: ignore[misc]
         net.set_params(verbose=False, folder=None, resume=False)
-    return fits[0], fits[1]
+    return fits
 
 
 @contextmanager
 def torchrun(settings: Settings) -> Iterator[bool]:
-    """Join the other processes if torchrun started this one; whether this process is the one that writes.
-
-    The other processes print nothing.
-    """
+    """Join the other processes if torchrun started this one; whether this process is the one that writes and prints."""
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield True
         return

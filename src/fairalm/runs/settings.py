@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,7 @@ from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures import definition_of
 from fairalm.methods import DEFAULT_METHOD, Method
-from fairalm.runs.choices import (
-    ADVERSARIAL,
-    ESTIMATORS,
-    IMAGE_NETS,
-    LAST_LAYER,
-    NETS,
-    make_constraint,
-    make_method,
-)
+from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, IMAGE_NETS, LAST_LAYER, NETS, make_constraint, make_method
 from fairalm.runs.source import Source
 from fairalm.sklearn.classifier import PREDICTORS
 
@@ -29,35 +21,8 @@ MAX_ITER = 50
 
 @dataclass(frozen=True)
 class Settings:
-    """What to train. What is None takes the default of the estimator.
+    """What to train. None is the estimator's default.
 
-    Parameters
-    ----------
-    constraint : str or subclass of Constraint
-        A name, ``module:Class``, or a class of your own.
-    tol : float
-        Tolerance: 0.01 lets rates differ by one point.
-    estimator : str
-        The model, one of ``fairalm list``.
-    method : str or subclass of Method
-        A name, ``module:Class``, or a class of your own.
-    eta : float
-        Step size of the method, if it has one.
-    dual_signal : {"train", "heldout", "crossfit"}
-        Where the gap is measured in training.
-    test_size : float
-        Share of the rows to test on, if the source has no test file.
-    seed : int
-        Of the split, the estimator and the method.
-    max_iter, predictor
-        As in :class:`fairalm.FairALMClassifier`.
-    epochs, batch_size, device
-        Nets only: passes over the data, rows per step, and "cpu", "cuda" or "mps".
-    weights : str
-        Images only: a file of ImageNet weights to begin with, or "imagenet".
-
-    Examples
-    --------
     >>> Settings().method, Settings(estimator="mlp").method
     ('secant', 'pi-control')
     >>> Settings(epochs=3)
@@ -66,20 +31,20 @@ class Settings:
     fairalm.exceptions.InputError: epochs is not for estimator='logistic', which is fitted whole: leave it out.
     """
 
-    constraint: str | type[Constraint] = "equal-opportunity"
-    tol: float = 0.01
-    estimator: str = "logistic"
-    method: str | type[Method] | None = None
-    eta: float | None = None
-    dual_signal: str | None = None
-    test_size: float = 0.3
-    seed: int = 0
-    max_iter: int | None = None
-    predictor: str | None = None
-    epochs: int | None = None
-    batch_size: int | None = None
-    device: str | None = None
-    weights: str | None = None
+    constraint: str | type[Constraint] = "equal-opportunity"  # a name, module:Class, or a class of your own
+    tol: float = 0.01  # tolerance: 0.01 lets rates differ by one point
+    estimator: str = "logistic"  # one of `fairalm list`
+    method: str | type[Method] | None = None  # a name, module:Class, or a class of your own
+    eta: float | None = None  # step size of the method, if it has one
+    dual_signal: str | None = None  # where the gap is measured in training: train, heldout or crossfit
+    test_size: float = 0.3  # share of the rows to test on, if the source has no test file
+    seed: int = 0  # of the split, the estimator and the method
+    max_iter: int | None = None  # rounds at most, as in FairALMClassifier
+    predictor: str | None = None  # as in FairALMClassifier
+    epochs: int | None = None  # nets only: passes over the data
+    batch_size: int | None = None  # nets only: rows per step
+    device: str | None = None  # nets only: cpu, cuda or mps
+    weights: str | None = None  # images only: a file of ImageNet weights to begin with, or "imagenet"
 
     def __post_init__(self) -> None:
         """Fill in the defaults of the estimator, and refuse what is unknown or does not go together."""
@@ -93,15 +58,13 @@ class Settings:
             check_choice("predictor", self.predictor, PREDICTORS)
         unused = ["epochs", "batch_size", "predictor" if self.estimator == LAST_LAYER else "device"]
         for name in ["max_iter", "predictor"] if self.in_batches else unused:
-            self._refuse(name, f"is {self._how}")
+            self._refuse(name, f"is {self._trained}")
         if self.batch_size == 1 and self.reads_images:
             raise InputError("{batch_size} must be 2 or more for images: batch norm needs it.", batch_size=None)
         if self.estimator == "relu3":
             self._refuse("weights", "is trained from scratch")
         elif self.reads_images and self.weights not in (None, "imagenet") and not Path(str(self.weights)).is_file():
-            raise InputError(
-                f"There is no file {self.weights}: check the path, or pass {{weights}}.", weights="imagenet"
-            )
+            raise InputError(f"There is no file {self.weights}: check it, or pass {{weights}}.", weights="imagenet")
         self._check_method()
 
     def _check_method(self) -> None:
@@ -110,7 +73,7 @@ class Settings:
         only_for = "mini-batches" if self.is_adversarial else self.make_method().traits.only_for
         if only_for == ("full fits" if self.in_batches else "mini-batches"):
             raise InputError(
-                f"{{method}} is not for {{estimator}}, which is {self._how}: leave it out for the default,"
+                f"{{method}} is not for {{estimator}}, which is {self._trained}: leave it out for the default,"
                 f" {default_method(self.estimator)}.",
                 method=self.method,
                 estimator=self.estimator,
@@ -120,23 +83,19 @@ class Settings:
 
     def check(self, source: Source) -> None:
         """Refuse a source that does not go with the estimator."""
-        if not self.reads_images:
-            for name in ("image_column", "image_size", "weights"):
-                owner = self if name == "weights" else source
-                self._refuse(name, f"reads tables (for images: {', '.join(IMAGE_NETS)})", owner)
-        elif source.image_column is None:
+        if self.reads_images and source.image_column is None:
             raise InputError(
                 "{estimator} is for images: name the column with their file paths, {image_column}.",
                 estimator=self.estimator,
                 image_column=None,
             )
+        for name in () if self.reads_images else ("image_column", "image_size", "weights"):
+            self._refuse(name, f"reads tables (for images: {', '.join(IMAGE_NETS)})", vars(source) | vars(self))
 
-    def _refuse(self, name: str, reason: str, owner: Any = None) -> None:
-        if getattr(owner or self, name) is not None:
-            raise InputError(
-                f"{{{name}}} is not for {{estimator}}, which {reason}: leave it out.",
-                **{name: None, "estimator": self.estimator},
-            )
+    def _refuse(self, name: str, reason: str, given: dict[str, Any] | None = None) -> None:
+        if (given or vars(self))[name] is not None:
+            text = f"{{{name}}} is not for {{estimator}}, which {reason}: leave it out."
+            raise InputError(text, **{name: None, "estimator": self.estimator})
 
     @property
     def in_batches(self) -> bool:
@@ -154,7 +113,7 @@ class Settings:
         return self.method == ADVERSARIAL and self.reads_images
 
     @property
-    def _how(self) -> str:
+    def _trained(self) -> str:
         return "trained in mini-batches" if self.in_batches else "fitted whole"
 
     def make_constraint(self, target: Any = None) -> Constraint:
@@ -163,21 +122,18 @@ class Settings:
 
     def make_method(self) -> Method:
         """The method."""
-        assert self.method is not None  # a default was filled in
-        return make_method(self.method, self.eta)
+        return make_method(self.method or default_method(self.estimator), self.eta)
 
     def to_dict(self) -> dict[str, Any]:
         """The settings for metrics.json, with the constraint and the method by name."""
         method = ADVERSARIAL if self.is_adversarial else self.make_method().name
-        own = {field.name: getattr(self, field.name) for field in fields(self)}
-        return own | {"constraint": self.make_constraint().name, "method": method}
+        return vars(self) | {"constraint": self.make_constraint().name, "method": method}
 
 
 def default_method(estimator: str) -> str:
     """Name of the method that an estimator is trained with by default."""
-    if estimator == LAST_LAYER:
-        return DEFAULT_METHOD[LAST_LAYER].name
-    return DEFAULT_METHOD["nn" if estimator in NETS else "sklearn"].name
+    backend = LAST_LAYER if estimator == LAST_LAYER else "nn" if estimator in NETS else "sklearn"
+    return DEFAULT_METHOD[backend].name
 
 
 def default_signal(estimator: str) -> str:

@@ -19,48 +19,26 @@ from fairalm.exceptions import InputError
 
 @dataclass(frozen=True)
 class Source:
-    """Which data to train on.
+    """Which data to train on: a .csv or .parquet file, or a data set by name, which has its own columns.
 
-    Parameters
-    ----------
-    data : str
-        A .csv or .parquet file, or the name of a data set.
-    target, protected, positive
-        Column of the label, protected columns, and the label that counts as positive. A data set by name has its own.
-    drop : sequence of str
-        Columns to leave out.
-    test : str
-        File with the rows to test on; by default a share of `data`.
-    with_protected : bool
-        Whether the model may use the protected columns; by default for a data set by name only, as in the paper.
-    missing, merge_below
-        What to do with rows without a protected value ("error", "drop" or "group"), and below which size groups are
-        merged.
-    data_dir, download
-        Folder with the official files of a data set by name, and whether to fetch "law".
-    image_column, image_size
-        Images only: column with the file paths, relative to the folder of `data`, and pixels on a side.
-
-    Examples
-    --------
     >>> samples = Source("german").read()
     >>> samples.X.shape, samples.label, samples.groups.names
     ((1000, 20), 'credit = good', ('no', 'yes'))
     """
 
     data: str
-    target: str | None = None
-    protected: str | Sequence[str] = ()
-    positive: str | None = None
-    drop: str | Sequence[str] = ()
-    test: str | None = None
-    with_protected: bool | None = None
-    missing: Missing = "error"
-    merge_below: int | None = None
-    data_dir: str | None = None
-    download: bool = False
-    image_column: str | None = None
-    image_size: int | None = None
+    target: str | None = None  # column of the label
+    protected: str | Sequence[str] = ()  # protected columns; several are crossed
+    positive: str | None = None  # label that counts as positive; by default the larger
+    drop: str | Sequence[str] = ()  # columns to leave out
+    test: str | None = None  # file with the rows to test on; by default a share of `data`
+    with_protected: bool | None = None  # may the model use `protected`? By default only for a data set by name
+    missing: Missing = "error"  # what to do with rows without a protected value
+    merge_below: int | None = None  # groups with fewer rows are merged
+    data_dir: str | None = None  # folder with the official files of a data set by name
+    download: bool = False  # fetch "law" if it is not there
+    image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
+    image_size: int | None = None  # images only: pixels on a side
 
     def __post_init__(self) -> None:
         check_choice("choice of {missing}", self.missing, MISSING, missing=None)
@@ -73,7 +51,7 @@ class Source:
         if target is None or not protected:
             raise self.needs_columns(f"; its columns are {', '.join(frame.columns)}")
         positive = self.positive
-        if positive is None and known and target == known.target:
+        if positive is None and known is not None and target == known.target:
             positive = known.positive
         data = Dataset.from_frame(
             frame, target=target, protected=protected, positive=positive, drop=self.drop, name=Path(self.data).stem
@@ -136,9 +114,8 @@ class Samples:
 
     @property
     def question(self) -> dict[str, Any]:
-        """What metrics.json keeps of the question: which label, which columns, and whether the model sees them."""
-        data = self.data
-        roles = {"target": data.target, "positive": data.positive, "protected": data.protected}
+        """For metrics.json: which label, which protected columns, and whether the model sees them."""
+        roles = {name: getattr(self.data, name) for name in ("target", "positive", "protected")}
         return roles | {"with_protected": self.with_protected}
 
     def groups_of(self, rows: IntArray) -> Groups:

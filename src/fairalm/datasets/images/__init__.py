@@ -10,7 +10,6 @@ at any time. Reading needs pillow: ``pip install "fairalm[vision]"``.
 ((200, 32, 32, 3), dtype('uint8'), (200, 32, 32))
 """
 
-from fairalm.datasets.images._cache import read_cached
 from fairalm.datasets.images._celeba import load_celeba
 from fairalm.datasets.images._csv import read_images
 from fairalm.datasets.images._dataset import ImageDataset
@@ -29,7 +28,6 @@ __all__ = [
     "load_imsitu",
     "load_waterbirds",
     "load_xray",
-    "read_cached",
     "read_images",
     "scenes",
 ]

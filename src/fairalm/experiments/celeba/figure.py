@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairalm.experiments.celeba.summary import nets, profile
 from fairalm.experiments.figures import COLORS, new_figure, tidy
-from fairalm.files import write_png
+from fairalm.io import write_png
 
 Result = Mapping[str, Any]
 ROWS = {"error": "test error, %", "deo": "test DEO, %", "selection": "predicted attractive, %"}

@@ -10,7 +10,7 @@ from fairalm.experiments.figures import COLORS, new_figure, tidy
 from fairalm.experiments.labels.cell import GROUPS
 from fairalm.experiments.labels.paper import LEAST_DEO, PAPER
 from fairalm.experiments.labels.summary import DEFAULT, F, U, labels_shown, rows_of
-from fairalm.files import write_png
+from fairalm.io import write_png
 
 GREEN = COLORS["lagrangian"]  # of the default, which has no colour of its own
 #: rule -> place in its row, so that intervals do not hide each other, marker, words

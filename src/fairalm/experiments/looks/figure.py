@@ -13,7 +13,7 @@ from fairalm.experiments.figures import COLORS, new_figure, tidy
 from fairalm.experiments.looks.cell import ATTRIBUTE, FAIR, PLAIN, Cell
 from fairalm.experiments.looks.sets import SETS, read
 from fairalm.experiments.looks.summary import DIFFERENCE, seed_table
-from fairalm.files import write_png
+from fairalm.io import write_png
 from fairalm.vision.heat_map_figure import draw_heat_maps
 
 PANELS = {

@@ -10,7 +10,7 @@ import pandas as pd
 from fairalm.experiments.figures import new_figure
 from fairalm.experiments.tabular.paper import PAPER
 from fairalm.experiments.tabular.rows import ROWS
-from fairalm.files import write_png
+from fairalm.io import write_png
 
 COLORS = {
     "zafar": "#8c6d31",

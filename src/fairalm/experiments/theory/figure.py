@@ -9,7 +9,7 @@ import pandas as pd
 from fairalm.experiments.figures import new_figure
 from fairalm.experiments.theory.bounds import exponentiated_gradient, first_case, second_case
 from fairalm.experiments.theory.rates import BEST, BEST_EG, EG, FASTER, FIRST, SECOND
-from fairalm.files import write_png
+from fairalm.io import write_png
 
 STYLES = {
     SECOND: ("#c0392b", "-"),

@@ -14,7 +14,7 @@ import torch
 from fairalm._validation import IntArray
 from fairalm.datasets import split
 from fairalm.datasets.images import VERB_PAIRS, ImageDataset, imsitu_counts, load_imsitu, load_waterbirds, scenes
-from fairalm.files import write_atomic
+from fairalm.io import write_atomic
 from fairalm.nn import Features, compute_features
 from fairalm.vision.image_batches import Scale, image_batches
 from fairalm.vision.image_sets import group_labels

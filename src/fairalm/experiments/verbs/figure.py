@@ -12,7 +12,7 @@ from fairalm.experiments.figures import COLORS, new_figure, tidy
 from fairalm.experiments.verbs.pages import name_of
 from fairalm.experiments.verbs.rules import RULES, SEVEN, SWEPT
 from fairalm.experiments.verbs.summary import Results, title
-from fairalm.files import write_png
+from fairalm.io import write_png
 
 WORDS = {"error": "test error, %", "deo": "test DEO, %"}
 FAIR_HEAD = "#000000"

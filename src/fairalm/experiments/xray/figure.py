@@ -13,7 +13,7 @@ from fairalm.experiments.figures import COLORS, new_figure, tidy
 from fairalm.experiments.xray.paper import REACHED
 from fairalm.experiments.xray.settings import HOSPITAL
 from fairalm.experiments.xray.summary import NAMES, label
-from fairalm.files import write_png
+from fairalm.io import write_png
 
 OTHER = "#999999"  # of a rule that the paper does not have
 
