@@ -24,7 +24,7 @@ from tabular import write_between
 
 from fairalm.datasets import load_adult, preprocess, split
 from fairalm.sklearn.comparators import AgarwalClassifier, DoniniClassifier, HardtClassifier, ZafarClassifier
-from fairalm.sklearn.comparators._convex_concave import LogLoss
+from fairalm.sklearn.comparators.convex_concave import LogLoss
 
 SVM = {"loss": "hinge", "max_iter": 20_000, "random_state": 0}
 MODELS = {

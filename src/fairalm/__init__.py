@@ -20,7 +20,6 @@ from fairalm.exceptions import (
     SmallCellWarning,
     ToleranceWarning,
 )
-from fairalm.io import load, save
 from fairalm.methods import (
     AugmentedLagrangian,
     FairALM,
@@ -34,6 +33,7 @@ from fairalm.methods import (
     SecantALM,
     Unconstrained,
 )
+from fairalm.models_io import load, save
 from fairalm.selection import nvp, pareto_front, select_nvp
 from fairalm.sklearn import FairALMClassifier
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.io import load
+from fairalm import load
 
 pytest.importorskip("torch")
 
@@ -21,7 +21,7 @@ QUICK = ("--estimator", "mlp", "--epochs", 4, "--tol", 1)
 def test_a_net_on_a_table(run, table, tmp_path):
     code, out, err = run("train", table, "--target", "hired", "--protected", "sex", *QUICK, "-o", "r")
     assert code == 0, err
-    assert "Rule pi-control on mlp: 4 epochs in" in out
+    assert "Method pi-control on mlp: 4 epochs in" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == [
         "config.json",
         "history.csv",
@@ -49,7 +49,7 @@ def test_the_gap_shrinks(run, tmp_path):
     assert result["plain"]["splits"]["train"]["deo"]["value"] > 0.2
 
 
-def test_the_plain_rule_is_a_rule_too(run, tmp_path):
+def test_the_plain_method_is_a_method_too(run, tmp_path):
     code, _, err = run("train", "compas", *QUICK, "--method", "unconstrained", "-o", "r")
     assert code == 0, err
     result = load(tmp_path / "r" / "metrics.json")

@@ -12,11 +12,11 @@ from fairalm._validation import encode_groups
 from fairalm.cells import Event
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.io import data_entry, metrics
 from fairalm.measures import Measure, describe, measure_of, splits_entry
 from fairalm.measures.rates import group_rates
 from fairalm.report.card import escape, model_card
 from fairalm.report.facts import gather
+from fairalm.runs.metrics import data_entry, metrics
 
 
 @dataclass(frozen=True, kw_only=True)

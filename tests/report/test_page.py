@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-import fairalm.io
+import fairalm
 from fairalm.cli._data import Source, read_people
 from fairalm.cli._models import make_estimator
 from fairalm.datasets import preprocess
@@ -23,7 +23,7 @@ MOST_BYTES = 3_000_000
 @pytest.fixture(scope="module")
 def people(trained):
     """Test people as the run had them: features, labels, groups."""
-    config = fairalm.io.load(trained / "config.json")
+    config = fairalm.load(trained / "config.json")
     everyone = read_people(Source(config["data"], "hired", ("sex",)))
     train, test = everyone.split(0.3, 0)
     return everyone, train, test
@@ -47,14 +47,14 @@ def crossed(y, predicted, groups):
 def test_verdict_and_choice(show, trained, people):
     everyone, train, test = people
     page = show(trained)
-    metrics = fairalm.io.load(trained / "metrics.json")
+    metrics = fairalm.load(trained / "metrics.json")
     said = page.locator("#verdict").inner_text()
     assert metrics["criterion"]["verdict"].capitalize() + "." in said
     assert str(Measure("deo", **metrics["splits"]["test"]["deo"])) in said
     assert "at most 1 point" in said
 
     y, groups, X = everyone.labels[test], everyone.names[test].astype(str), everyone.X.iloc[test]
-    fair = fairalm.io.load(trained / "model.skops")
+    fair = fairalm.load(trained / "model.skops")
     assert matrices(page) == crossed(y, fair.predict(X), groups)
     plain = make_pipeline(preprocess(everyone.X), make_estimator("logistic", 0))
     plain.fit(everyone.X.iloc[train], everyone.labels[train])
@@ -82,7 +82,7 @@ def test_slider_is_the_measure_at_that_threshold(show, trained, people, constrai
     metrics["config"]["constraint"] = constraint  # the same model, judged by another constraint
     page = show(metrics)
     measure = gather([metrics])["constraint"]["key"]
-    model = fairalm.io.load(trained / "model.skops")
+    model = fairalm.load(trained / "model.skops")
     y, groups = everyone.labels[test], everyone.names[test].astype(str)
     scores = model.predict_proba(everyone.X.iloc[test])[:, 1]
     slider = page.locator("#threshold")

@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairalm import InputError
-from fairalm.datasets._split import stratified_folds
+from fairalm.datasets import stratified_folds
 from fairalm.sklearn.learner import EstimatorLearner
 
 

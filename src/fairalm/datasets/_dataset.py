@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import IntArray, check_binary, encode_groups
-from fairalm.datasets._table import check_frame, no_such
+from fairalm._validation import IntArray, check_binary, check_choice, encode_groups
+from fairalm.datasets._table import check_frame
 from fairalm.exceptions import InputError
 
 WIDTH = 80
@@ -116,10 +116,9 @@ class Dataset(LabelledRows):
         check_frame(frame, "The table")
         protected, drop = _as_tuple(protected), _as_tuple(drop)
         for column in (target, *protected, *drop):
-            if column not in frame.columns:
-                raise no_such("column", column, frame.columns)
+            check_choice("column", column, frame.columns)
         if not protected:
-            raise InputError("No protected column is named: pass protected='...'.")
+            raise InputError("No protected column is named: pass {protected}.", protected=None)
         roles = (target, *protected, *drop)
         twice = sorted({column for column in roles if roles.count(column) > 1})
         if twice:
@@ -153,8 +152,7 @@ class Dataset(LabelledRows):
             raise InputError("protect() needs at least one column.")
         known = [c for c in self.frame.columns if c in self.features or c in self.protected]
         for column in columns:
-            if column not in known:
-                raise no_such("column", column, known)
+            check_choice("column", column, known)
         features = tuple(c for c in known if c not in columns)
         return replace(self, protected=tuple(dict.fromkeys(columns)), features=features)
 
@@ -201,4 +199,4 @@ def _positive(labels: pd.Series[Any], positive: Any) -> Any:
             return label
     if positive is None:
         return high
-    raise InputError(f"positive={positive!r} is not a label of {labels.name!r}: it has {low!r} and {high!r}.")
+    raise InputError(f"{{positive}} is not a label of {labels.name!r}: it has {low!r} and {high!r}.", positive=positive)

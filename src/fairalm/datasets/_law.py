@@ -9,13 +9,13 @@ from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import (
     DATA_VARIABLE,
     DataDir,
-    cache_dir,
     fetch,
     find,
     read_official,
     typed,
 )
 from fairalm.exceptions import InputError
+from fairalm.files import cache_dir
 
 FILENAME = "lsac.csv"
 URL = (
@@ -95,7 +95,9 @@ def _locate(data_dir: DataDir, download: bool) -> Path:
     if not download:
         raise InputError(
             f"{FILENAME} is not in {' or '.join(str(folder) for folder in folders)}, and is not shipped:"
-            f" pass download=True, or its folder as data_dir= or in the environment variable {DATA_VARIABLE}."
+            f" pass {{download}}, or its folder as {{data_dir}} or in the environment variable {DATA_VARIABLE}.",
+            download=True,
+            data_dir=None,
         )
     path = folders[-1] / FILENAME
     fetch(URL, SHA256, path)

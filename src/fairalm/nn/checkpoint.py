@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LRScheduler
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.nn.batches import Batches, random_state, set_random_state
 from fairalm.nn.distributed import gather_from_ranks, rank
 from fairalm.nn.loss import ConstrainedLoss

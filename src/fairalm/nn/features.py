@@ -17,7 +17,7 @@ from torch.utils.data import RandomSampler
 
 from fairalm._validation import IntArray
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_atomic
+from fairalm.files import AnyPath, write_atomic
 from fairalm.nn.checks import usable_device
 from fairalm.nn.head import find_head
 from fairalm.progress import progress_bar

@@ -17,7 +17,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('fairalm.nn.huggingface needs transformers: pip install "fairalm[huggingface]".') from error
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.nn.checkpoint import to_bytes
 from fairalm.nn.log_values import log_values
 from fairalm.nn.loss import ConstrainedLoss

@@ -19,8 +19,8 @@ from fairalm.cells import Rows
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
+from fairalm.files import AnyPath
 from fairalm.game import Game, play
-from fairalm.io import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
 from fairalm.nn.checks import usable_device
 from fairalm.nn.features import Features, compute_features

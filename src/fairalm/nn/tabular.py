@@ -20,7 +20,7 @@ from fairalm._validation import FloatArray, Groups, IntArray, Missing, check_bin
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import split
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Method, Unconstrained
 from fairalm.nn.checks import check_count, check_positive, usable_device, warn_about_gap

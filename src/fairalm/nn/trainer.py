@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_atomic, write_json
+from fairalm.files import AnyPath, write_atomic, write_json
 from fairalm.measures.text import percent
 from fairalm.nn.adversarial import Adversarial
 from fairalm.nn.batches import Batches

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairalm.constraints import CONSTRAINTS
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.measures import RATES, describe
 from fairalm.report.chart_data import point
 from fairalm.report.limits import limits

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairalm.io import AnyPath, write_atomic
+from fairalm.files import AnyPath, write_atomic
 from fairalm.report.chart_data import chart_data
 from fairalm.report.page import vl_convert
 from fairalm.report.specs import specs

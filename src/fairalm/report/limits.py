@@ -32,8 +32,8 @@ def limits(runs: Sequence[RunRecord], *, n_groups: int, has_nvp: bool) -> list[s
             " overfit their training people, as forests do, look fair there."
         )
     if config.get("with_protected"):
-        columns = ", ".join(config["protected"])
-        sentences.append(f"The models may use {columns}: it must be known of everyone they predict, and allowed.")
+        use = f"The models may use {', '.join(config['protected'])}"
+        sentences.append(f"{use}: it must be known of everyone they predict, and you must be allowed to use it.")
     if n_groups > 2:
         sentences.append(MORE_THAN_TWO_GROUPS)
     gap = first.get("training", {}).get("optimality_gap")

@@ -11,7 +11,7 @@ from fairalm.measures.rates import Share
 from fairalm.measures.text import interval, percent, with_interval
 from fairalm.report.runs import ModelRecord
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
-from fairalm.report.words import verdict
+from fairalm.runs.metrics import verdict
 
 MOST_ROUNDS = 200  # of a training curve; longer ones are thinned
 NO_FIGURE = {"value": None, "low": None, "high": None}

@@ -11,8 +11,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
-from fairalm.datasets._files import cache_dir
-from fairalm.io import AnyPath, to_json, write_atomic
+from fairalm.files import AnyPath, cache_dir, to_json, write_atomic
 from fairalm.report.specs import specs
 
 

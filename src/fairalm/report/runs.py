@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.io import METRICS, SCHEMA, AnyPath, load, to_json
+from fairalm.files import METRICS, AnyPath, read_json, to_json
+from fairalm.runs.metrics import SCHEMA
 
 RunSource = AnyPath | Mapping[str, Any]
 FAIRALM_MODEL, PLAIN_MODEL, OTHER_MODEL = "fairalm", "plain", "other"  # kinds of models
@@ -66,7 +67,7 @@ def _read(source: RunSource) -> RunRecord:
     if not file.is_file():
         what = f"it has no {METRICS}" if path.is_dir() else "there is no such file or folder"
         raise InputError(f"{path} is not a run of fairalm: {what}.")
-    metrics = load(file) if file.suffix == ".json" else None
+    metrics = read_json(file) if file.suffix == ".json" else None
     if not isinstance(metrics, dict) or metrics.get("schema") != SCHEMA or "constraint" not in metrics["config"]:
         which = "name a folder of fairalm train, or the .json of fairalm compare or demo"
         raise InputError(f"{file} does not say what a report needs: {which}.")

@@ -10,6 +10,7 @@ from fairalm.measures import Measure, people_to_settle
 from fairalm.measures.definitions import requirement
 from fairalm.measures.text import points
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
+from fairalm.runs.metrics import verdict
 
 FORECAST_CELL = 30  # people; with a smaller cell no forecast is made
 MOST_TIMES = 100.0  # as many people; a larger ratio is not printed
@@ -30,15 +31,6 @@ def constraint_sentence(constraint: Constraint, label: str, n_groups: int) -> st
     """A constraint with its name; `label` is for example "income = >50K"."""
     sentence = f"{constraint.name}: {requirement(constraint, label)}"
     return f"{sentence} {MORE_THAN_TWO_GROUPS}" if n_groups > 2 else sentence
-
-
-def verdict(measure: Measure, tol: float) -> str:
-    """Judge a gap by its interval: "met", "not met", "cannot tell" or "undefined"."""
-    if measure.low is None or measure.high is None:
-        return "undefined"
-    if measure.high <= tol:
-        return "met"
-    return "not met" if measure.low > tol else "cannot tell"
 
 
 def about(number: float) -> str:

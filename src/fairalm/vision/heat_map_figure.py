@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_png
+from fairalm.files import AnyPath, write_png
 from fairalm.vision.heat_map_scores import AREA, check_area, top
 
 MOST_ROWS = 60  # larger figures are hard to open

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from fairalm.datasets.images import ImageDataset
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.nn.row_batches import RowBatches
 from fairalm.vision.image_sets import group_codes
 from fairalm.vision.nets import find_net, find_published

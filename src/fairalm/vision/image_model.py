@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from fairalm._validation import FloatArray
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, load, write_atomic, write_json
+from fairalm.files import AnyPath, read_json, write_atomic, write_json
 from fairalm.nn.checkpoint import to_bytes
 from fairalm.nn.modes import evaluating
 from fairalm.vision.image_batches import Pixels, Scale
@@ -139,5 +139,5 @@ def load_image_model(folder: AnyPath) -> ImageModel:
         raise InputError(
             f"{folder / WEIGHTS} cannot be read as the weights of a {settings['net']} ({reason})."
         ) from error
-    history = pd.DataFrame(load(folder / HISTORY)).apply(pd.to_numeric)
+    history = pd.DataFrame(read_json(folder / HISTORY)).apply(pd.to_numeric)
     return ImageModel(net.eval(), settings, history, chosen)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 
 IMAGENET = "imagenet"  # stands for the published weights where a file could be named
 RESNET18_URL = "https://download.pytorch.org/models/resnet18-f37072fd.pth"

@@ -8,7 +8,7 @@ import torch
 
 from fairalm.constraints import Constraint, EqualOpportunity
 from fairalm.datasets.images import ImageDataset
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method
 from fairalm.nn import refit_last_layer
 from fairalm.vision.image_batches import Scale, image_batches

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fairalm.datasets._table import no_such
+from fairalm._validation import no_such
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.nn.checks import check_count
 from fairalm.vision.imagenet import LITE0, RESNET18, Published
 

@@ -13,7 +13,7 @@ from fairalm._validation import check_binary, group_name
 from fairalm.constraints import Constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, load, write_json
+from fairalm.files import AnyPath, read_json, write_json
 from fairalm.nn.checkpoint import check_resume, check_settings
 from fairalm.vision.image_batches import Scale
 from fairalm.vision.image_sets import Sets, group_codes
@@ -63,7 +63,7 @@ def read_settings(folder: Path) -> tuple[dict[str, Any], int | None]:
     """Read the settings and the chosen epoch, as :func:`write_settings` wrote them."""
     if not (folder / SETTINGS).is_file():
         raise InputError(f"{folder} holds no image model: it has no {SETTINGS}.")
-    settings = load(folder / SETTINGS)
+    settings = read_json(folder / SETTINGS)
     if not isinstance(settings, dict) or settings.get("schema") != SCHEMA or "net" not in settings:
         raise InputError(f"{folder / SETTINGS} was not written by this version of fairalm: train again.")
     chosen = settings.pop("chosen")

@@ -13,7 +13,7 @@ from torch import nn
 from fairalm.constraints import Constraint, EqualOpportunity
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
 from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.nn.checkpoint import CHECKPOINT, without_address

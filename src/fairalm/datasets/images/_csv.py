@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm.datasets._table import no_such, read_table
+from fairalm._validation import no_such
+from fairalm.datasets._table import read_table
 from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
 from fairalm.exceptions import InputError

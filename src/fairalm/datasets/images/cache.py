@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fairalm._validation import IntArray
-from fairalm.datasets._files import cache_dir
 from fairalm.datasets.images._decode import CHANNELS, Job, Kind, check_pillow, decode_all
 from fairalm.exceptions import InputError
-from fairalm.io import new_folder, write_json
+from fairalm.files import cache_dir, new_folder, write_json
 from fairalm.progress import progress_bar
 
 CACHE_VARIABLE = "FAIRALM_CACHE"

