@@ -20,7 +20,6 @@ LAYERS = [
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},
     {"report"},
-    {"experiments"},
     {"cli", "__main__"},
 ]
 BACKENDS = {"sklearn", "nn", "boost", "spark"}

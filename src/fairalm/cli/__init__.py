@@ -17,13 +17,6 @@ from fairalm.cli.demo import demo
 from fairalm.cli.list_ import list_names
 from fairalm.cli.predict import predict
 from fairalm.cli.report import report
-from fairalm.cli.reproduce_celeba import celeba
-from fairalm.cli.reproduce_labels import labels
-from fairalm.cli.reproduce_looks import looks
-from fairalm.cli.reproduce_tabular import tabular
-from fairalm.cli.reproduce_theory import theory
-from fairalm.cli.reproduce_verbs import verbs
-from fairalm.cli.reproduce_xray import xray
 from fairalm.cli.train import train
 
 app = typer.Typer(
@@ -62,15 +55,6 @@ app.callback(help=keep_examples(root))(root)
 for command in (demo, train, predict, audit, compare, report, card, cam, list_names):
     name = command.__module__.rpartition(".")[2].rstrip("_")
     app.command(name, help=keep_examples(command))(command)
-reproduce = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Make the paper's tables and figures again.")
-reproduce.command("tabular", help=keep_examples(tabular))(tabular)
-reproduce.command("celeba", help=keep_examples(celeba))(celeba)
-reproduce.command("celeba-labels", help=keep_examples(labels))(labels)
-reproduce.command("theory", help=keep_examples(theory))(theory)
-reproduce.command("verbs", help=keep_examples(verbs))(verbs)
-reproduce.command("xray", help=keep_examples(xray))(xray)
-reproduce.command("looks", help=keep_examples(looks))(looks)
-app.add_typer(reproduce, name="reproduce")
 
 
 def main() -> None:

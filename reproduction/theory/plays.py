@@ -1,0 +1,166 @@
+"""Average plays: of one game after every round, or of thousands of games of different length and step at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from fairalm._validation import FloatArray, IntArray
+from fairalm.game import Game
+from fairalm.methods.base import clip_to
+from reproduction.theory.families import Family
+
+
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """What the theory needs to know of T rounds of a game, for many T; each an array of the same length.
+
+    Attributes
+    ----------
+    rounds : T
+    eta : the step
+    error, gap : of the average play of the classifiers, e(q) and d(q)
+    mean, last : the average of lambda_1 ... lambda_T, and lambda_T
+    square : the mean of lambda_t²
+    earned : the mean of lambda_t d_t
+    largest : the largest absolute d_t
+    """
+
+    rounds: IntArray
+    eta: FloatArray
+    error: FloatArray
+    gap: FloatArray
+    mean: FloatArray
+    last: FloatArray
+    square: FloatArray
+    earned: FloatArray
+    largest: FloatArray
+
+    def at(self, index: npt.ArrayLike) -> Plays:
+        """Some of them."""
+        return Plays(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
+
+
+def plays_of(game: Game, eta: float) -> Plays:
+    """The average plays of a game of :func:`fairalm.game.play` after each round.
+
+    Examples
+    --------
+    >>> from fairalm.game import play
+    >>> from fairalm.methods import FairALMLinear
+    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
+    >>> game = play(family.oracle(), FairALMLinear(eta=1.0), tol=0.0, max_iter=4, early_stop=False)
+    >>> plays_of(game, 1.0).last.round(3)
+    array([0.  , 0.3 , 0.25, 0.35])
+    """
+    multipliers = np.stack(game.multipliers)[:, 0]
+    played = np.array(game.played)
+    rounds = np.arange(1, len(played) + 1)
+    gaps = game.gaps[played, 0]
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.asarray(np.cumsum(values) / rounds)
+
+    return Plays(
+        rounds=rounds,
+        eta=np.full(len(rounds), eta),
+        error=mean(game.errors[played]),
+        gap=mean(gaps),
+        mean=mean(multipliers),
+        last=multipliers,
+        square=mean(multipliers**2),
+        earned=mean(multipliers * gaps),
+        largest=np.maximum.accumulate(abs(gaps)),
+    )
+
+
+class DualStep(Protocol):
+    """A rule of the lambda player for one gap: a state per game, its lambda, and the state of the next round."""
+
+    def multiplier(self, state: FloatArray) -> FloatArray:
+        """Lambda."""
+
+    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
+        """The state after round t."""
+
+
+@dataclass(frozen=True)
+class LinearStep:
+    """Algorithm 1: lambda + (eta / t) d, kept within ±bound if there is one. The step of `FairALMLinear`."""
+
+    bound: float | None = None
+
+    def multiplier(self, state: FloatArray) -> FloatArray:
+        """The state itself."""
+        return state
+
+    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
+        """Lambda + (eta / t) d."""
+        return np.asarray(clip_to(state + eta / t * gap, self.bound))
+
+
+@dataclass(frozen=True)
+class ExponentiatedStep:
+    """Exponentiated gradient (Agarwal et al. 2018): theta + eta d, lambda = B (exp theta - exp -theta) / (1 + both).
+
+    For an exact oracle and tol = 0 that is the step of `ProxyLagrangian`.
+    """
+
+    bound: float = 1.0
+
+    def multiplier(self, state: FloatArray) -> FloatArray:
+        """Lambda, computed so that no exponential overflows."""
+        fall = np.exp(-abs(state))
+        return np.asarray(self.bound * np.sign(state) * (1.0 - fall**2) / (1.0 + fall + fall**2))
+
+    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
+        """Theta + eta d."""
+        return np.asarray(state + eta * gap)
+
+
+def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.ArrayLike) -> Plays:
+    """Play a game for each pair of `eta` and `rounds`, all at once, against the exact oracle.
+
+    Parameters
+    ----------
+    family : Family
+    step : DualStep
+        The rule of the lambda player.
+    eta, rounds : arrays of the same shape (games,)
+        The step and the length of each game.
+
+    Examples
+    --------
+    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
+    >>> play_many(family, LinearStep(), [1.0, 1.0], [1, 3]).last.round(3)
+    array([0.  , 0.25])
+    """
+    lengths = np.asarray(rounds, dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")  # the longest first: those still playing are a slice
+    steps, left = np.asarray(eta, dtype=float)[order], lengths[order]
+    state, last = np.zeros(len(order)), np.zeros(len(order))
+    sums = np.zeros((5, len(order)))  # error, gap, lambda, lambda², lambda d
+    largest = np.zeros(len(order))
+    best, cuts = family.envelope
+    errors, gaps = family.errors[best], family.gaps[best]
+    playing = np.searchsorted(-left, -np.arange(left.max() + 1), side="right")
+    for t in range(1, int(left.max()) + 1):
+        n = int(playing[t])
+        multiplier = step.multiplier(state[:n])
+        answer = np.searchsorted(cuts, multiplier)
+        gap = gaps[answer]
+        sums[0, :n] += errors[answer]
+        sums[1, :n] += gap
+        sums[2, :n] += multiplier
+        sums[3, :n] += multiplier**2
+        sums[4, :n] += multiplier * gap
+        np.maximum(largest[:n], abs(gap), out=largest[:n])
+        last[:n] = multiplier
+        state[:n] = step.move(state[:n], gap, steps[:n], t)
+    sums /= left
+    back = np.argsort(order)
+    error, mean_gap, mean, square, earned = sums[:, back]
+    return Plays(lengths, steps[back], error, mean_gap, mean, last[back], square, earned, largest[back])
