@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from fairalm.exceptions import InputError
+from fairalm.measures.text import percent, with_interval
 
 Split = Literal["heldout", "train"]
 
@@ -67,8 +68,8 @@ class Measure:
         if self.value is None:
             return self.note
         if self.low is None or self.high is None:
-            return f"{100 * self.value:.1f} % ({self.split})"
-        return f"{100 * self.value:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+            return f"{percent(self.value)} ({self.split})"
+        return with_interval(self.value, self.low, self.high)
 
 
 def people_to_settle(measure: Measure, tol: float) -> int | None:

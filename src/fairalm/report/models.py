@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.measures import Measure, merge_bins, people_to_settle
+from fairalm.measures.text import interval, percent, with_interval
 from fairalm.report import words
 from fairalm.report.runs import Model
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
@@ -71,10 +72,7 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
             None if end is None else toward(round(100 * end, 6)) / 100
             for end, toward in ((low, math.floor), (high, math.ceil))
         )
-    text = f"{100 * value:.{digits}f} %"
-    if low is not None and high is not None:
-        text += f" [{100 * low:.{digits}f}, {100 * high:.{digits}f}]"
-    return {"value": value, "low": low, "high": high, "text": text}
+    return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
 
 
 def verdict_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[str, Any]:
@@ -128,13 +126,13 @@ def _rate(counts: Mapping[str, Any], rate: str) -> dict[str, Any] | None:
         return band if band is None else {"value": None, "low": None, "high": None, "text": "nobody", "interval": ""}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
     is_one = least == most
-    text = f"{100 * least:.1f} %" if is_one else f"{100 * least:.0f} to {100 * most:.0f} %"
+    text = percent(least) if is_one else f"{100 * least:.0f} to {percent(most, 0)}"
     return {
         "value": least if is_one else None,
         "low": low,
         "high": high,
         "text": text,
-        "interval": f"[{100 * low:.1f}, {100 * high:.1f}]" if is_one else f"[{100 * low:.0f}, {100 * high:.0f}]",
+        "interval": interval(low, high, 1 if is_one else 0),
     }
 
 

@@ -1,0 +1,94 @@
+"""Means of independent numbers, such as one per seed or per image, with Student's interval."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import stdtrit
+
+from fairalm.exceptions import InputError
+from fairalm.measures.intervals import rate_interval
+from fairalm.measures.measure import Measure
+
+
+def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
+    """Mean, lower and upper end of Student's interval.
+
+    Parameters
+    ----------
+    values : array-like of float
+        Independent numbers. A NaN makes the result NaN; a single number has no interval, and its ends are NaN.
+    level : float
+        Nominal coverage.
+
+    Examples
+    --------
+    >>> print("{:.2f} [{:.2f}, {:.2f}]".format(*mean_interval([1.0, 2.0, 3.0])))
+    2.00 [-0.48, 4.48]
+    """
+    numbers = np.asarray(values)
+    n = len(numbers)
+    if n == 0:
+        raise InputError("`values` is empty: a mean needs at least one number.")
+    mean = float(numbers.mean())
+    if n == 1:
+        return mean, np.nan, np.nan
+    half = float(stdtrit(n - 1, (1 + level) / 2)) * float(numbers.std(ddof=1)) / n**0.5
+    return mean, mean - half, mean + half
+
+
+def means_of(table: pd.DataFrame, *, note: str = "") -> dict[str, Measure]:
+    """Mean of each column with its 95 % interval over the rows.
+
+    Rows are taken as independent draws. Columns of numbers get :func:`mean_interval`; columns of true and false are
+    shares, and get :func:`fairalm.measures.rate_interval`.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per seed or image, for example.
+    note : str
+        The note of every mean that is defined and has an interval.
+
+    Examples
+    --------
+    >>> print(means_of(pd.DataFrame({"error": [0.12, 0.14, 0.13]}))["error"])
+    13.0 % [10.5, 15.5]
+    """
+    if not isinstance(table, pd.DataFrame) or table.empty:
+        raise InputError("`table` must be a table with at least one row, for example one row per seed.")
+    return {str(name): _mean(str(name), column.to_numpy(), note) for name, column in table.items()}
+
+
+def differences_of(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
+    """Mean of first less second with its 95 % interval, row by row.
+
+    The pairing takes out what the two rows have in common, such as a difficult seed or image.
+
+    Parameters
+    ----------
+    first, second : DataFrame
+        With the same columns, and the same rows in the same order.
+
+    Examples
+    --------
+    >>> first, second = pd.DataFrame({"error": [0.3, 0.1]}), pd.DataFrame({"error": [0.2, 0.0]})
+    >>> print(differences_of(first, second)["error"])
+    10.0 % [10.0, 10.0]
+    """
+    if list(first.columns) != list(second.columns) or not first.index.equals(second.index):
+        raise InputError("The two tables must have the same columns and rows, in the same order.")
+    return means_of(first.astype(float) - second.astype(float))
+
+
+def _mean(name: str, values: npt.NDArray[np.generic], note: str) -> Measure:
+    n = len(values)
+    value, low, high = mean_interval(values)
+    if np.isnan(value):
+        return Measure(name, None, None, None, n, n, note=f"undefined in {int(np.isnan(values).sum())} of {n} rows")
+    if values.dtype == bool:
+        low, high = (float(end) for end in rate_interval(values.sum(), n))
+    elif n == 1:
+        return Measure(name, value, None, None, n, n, note="one row: no interval")
+    return Measure(name, value, low, high, n, n, note=note)

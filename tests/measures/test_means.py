@@ -1,0 +1,46 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from fairalm.exceptions import InputError
+from fairalm.measures import rate_interval
+from fairalm.measures.means import differences_of, mean_interval, means_of
+
+
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_mean_interval_is_students(level):
+    values = np.random.default_rng(0).normal(size=7)
+    low, high = stats.t.interval(level, 6, values.mean(), stats.sem(values))
+    assert mean_interval(values, level) == pytest.approx((values.mean(), low, high))
+
+
+def test_one_number_has_no_interval_and_none_is_refused():
+    mean, low, high = mean_interval([0.3])
+    assert mean == 0.3
+    assert np.isnan([low, high]).all()
+    with pytest.raises(InputError, match="at least one number"):
+        mean_interval([])
+
+
+def test_columns_of_numbers_shares_and_gaps_in_the_table():
+    table = pd.DataFrame({"error": [0.1, 0.2, 0.4], "failed": [True, False, False], "deo": [0.1, np.nan, 0.2]})
+    found = means_of(table, note="three seeds")
+    assert (found["error"].value, found["error"].low, found["error"].high) == mean_interval(table["error"])
+    assert (found["failed"].low, found["failed"].high) == rate_interval(1, 3)
+    assert found["error"].note == found["failed"].note == "three seeds"
+    assert str(found["deo"]) == "undefined in 1 of 3 rows"
+    alone = means_of(table[:1])["error"]
+    assert (alone.value, alone.low, alone.note) == (0.1, None, "one row: no interval")
+    with pytest.raises(InputError, match="at least one row"):
+        means_of(table[:0])
+
+
+def test_differences_are_paired():
+    rng = np.random.default_rng(0)
+    first = pd.DataFrame({"error": rng.normal(size=20)})
+    second = first + rng.normal(0.1, 0.01, size=(20, 1))
+    change = differences_of(second, first)["error"]
+    assert change.low < 0.1 < change.high < 0.12
+    with pytest.raises(InputError, match="same columns and rows"):
+        differences_of(first, second[:5])
