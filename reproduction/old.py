@@ -196,3 +196,12 @@ def run_all(
     if not results:
         raise InputError("Every job failed; see the warnings above.")
     return results, len(failed)
+
+
+def run_command(name: str, arguments: Sequence[str]) -> None:
+    """Run a command that is a function with typer's options."""
+    import importlib
+
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(name)(getattr(importlib.import_module(f"reproduction.{name}.command"), name))
+    app(list(arguments), prog_name=f"python -m reproduction {name}", standalone_mode=True)

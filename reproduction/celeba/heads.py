@@ -19,7 +19,7 @@ from fairalm.vision.nets import make_net
 from fairalm.vision.weights import IMAGENET
 from reproduction.celeba.cell import BATCH_SIZE, FEATURES, TOLS, HeadCell
 from reproduction.celeba.judge import judge, named
-from reproduction.entry import net_entry
+from reproduction.page import net_entry
 
 
 def fit_heads(cell: HeadCell, data_dir: str | None) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairalm.datasets.images import ImageDataset
-from reproduction import page
+from reproduction import old_page as page
 from reproduction.celeba.judge import named
 from reproduction.celeba.summary import nets
 

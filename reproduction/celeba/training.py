@@ -22,7 +22,7 @@ from fairalm.vision.model import PictureModel
 from fairalm.vision.nets import make_net
 from reproduction.celeba.cell import BATCH_SIZE, NetCell
 from reproduction.celeba.judge import judge, named
-from reproduction.entry import net_entry
+from reproduction.page import net_entry
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
 Row = dict[str, Any]

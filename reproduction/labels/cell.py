@@ -15,7 +15,7 @@ from fairalm.constraints import EqualOpportunity
 from fairalm.datasets.images import ImageDataset, load_celeba
 from fairalm.exceptions import FairALMWarning
 from fairalm.methods import FairALM, Method, PIControl, Unconstrained
-from reproduction.entry import net_entry
+from reproduction.page import net_entry
 
 SIZE, EPOCHS, BATCH_SIZE = 28, 5, 128
 #: protected attribute -> names of the groups 0 and 1

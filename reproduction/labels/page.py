@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from fairalm.datasets.images import ImageDataset
-from reproduction import page
+from reproduction import old_page as page
 from reproduction.labels.cell import group_names
 from reproduction.labels.summary import F, U
 

@@ -15,8 +15,8 @@ from fairalm.measures import Measure, group_rates, measure_of
 from fairalm.methods import FairALM, Method, Reweight, Unconstrained
 from fairalm.selection import select_nvp
 from fairalm.vision.leak import average, focus, leak
-from reproduction.entry import net_entry
 from reproduction.looks.sets import SETS, Plan, group_names, read
+from reproduction.page import net_entry
 
 ETAS = (0.1, 0.3, 1.0)  # of FairALM; NVP chooses by the validation pictures
 KEEP = 0.95  # of the best accuracy, which NVP lets go to 0.9: where a bad net looks says little

@@ -10,7 +10,7 @@ import pandas as pd
 
 from fairalm.datasets import Dataset
 from fairalm.report.maps import Maps
-from reproduction import page
+from reproduction import old_page as page
 from reproduction.looks.cell import ATTRIBUTE, FAIR, PLAIN
 from reproduction.looks.sets import Parts, group_names
 

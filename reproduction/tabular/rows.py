@@ -1,4 +1,4 @@
-"""The methods of the table, each with the settings that NVP chooses among."""
+"""The methods of the table, each with the settings that NVP chooses from."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
-from fairalm._validation import FloatArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.methods import FairALMLinear
 from fairalm.sklearn import FairALMClassifier
 from fairalm.sklearn.comparators import AgarwalClassifier, DoniniClassifier, HardtClassifier, ZafarClassifier
+from reproduction.types import FloatArray
 
 Setting = Mapping[str, Any]
 STRENGTHS = tuple({"C": C} for C in (0.1, 0.3, 1.0, 3.0, 10.0))
@@ -23,38 +23,24 @@ ROUNDS = 50  # T of Algorithm 1
 
 @dataclass(frozen=True)
 class Row:
-    """A method.
-
-    Parameters
-    ----------
-    title : str
-        For tables.
-    make : callable
-        From a setting and a seed to an estimator that is not fitted.
-    settings : tuple of dicts
-        At most five.
-    is_fair : bool
-        Whether it is told the protected attribute in training.
-    needs_group : bool
-        Whether it is told the protected attribute of everyone it predicts.
-    """
+    """A method of the table."""
 
     title: str
-    make: Callable[[Setting, int], Any]
-    settings: tuple[Setting, ...]
-    is_fair: bool = True
-    needs_group: bool = False
+    make: Callable[[Setting, int], Any]  # from a setting and a seed to an estimator that is not fitted
+    settings: tuple[Setting, ...]  # at most five
+    is_fair: bool = True  # whether fit takes the protected attribute
+    needs_group: bool = False  # whether predict takes it too
 
     def fit(self, setting: Setting, seed: int, X: FloatArray, y: Any, groups: Any) -> Any:
         """Fit to labels 0 and 1."""
-        told = {"sensitive_features": groups} if self.is_fair else {}
-        return self.make(setting, seed).fit(X, y, **told)
+        protected = {"sensitive_features": groups} if self.is_fair else {}
+        return self.make(setting, seed).fit(X, y, **protected)
 
-    def chances(self, model: Any, X: FloatArray, groups: Any) -> FloatArray:
-        """The chance that each person is predicted 1; 0 or 1 unless the method draws."""
-        told = {"sensitive_features": groups} if self.needs_group else {}
+    def probabilities(self, model: Any, X: FloatArray, groups: Any) -> FloatArray:
+        """The probability that each row is predicted 1; 0 or 1 unless the method is randomised."""
+        protected = {"sensitive_features": groups} if self.needs_group else {}
         predict = getattr(model, "expected_predict", model.predict)
-        return np.asarray(predict(X, **told), dtype=float)
+        return np.asarray(predict(X, **protected), dtype=float)
 
 
 def _logistic(C: float = 1.0) -> LogisticRegression:

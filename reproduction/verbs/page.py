@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.datasets.images import ImageDataset
-from reproduction import page
+from reproduction import old_page as page
 from reproduction.verbs.rules import RULES
 from reproduction.verbs.summary import OURS
 

@@ -21,7 +21,7 @@ from fairalm.measures.chance import chance_gap
 from fairalm.methods import FairALM, Method, PIControl, Unconstrained
 from fairalm.vision.model import PictureModel
 from fairalm.vision.train import fit_pictures
-from reproduction.entry import net_entry
+from reproduction.page import net_entry
 from reproduction.xray.settings import (
     BATCH_SIZE,
     EPOCHS,

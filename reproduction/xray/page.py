@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.datasets.images import load_xray
-from reproduction import page
+from reproduction import old_page as page
 from reproduction.xray.settings import HOSPITAL, PLAIN, TEST
 from reproduction.xray.summary import label
 

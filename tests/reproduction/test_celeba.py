@@ -15,14 +15,14 @@ from typer.testing import CliRunner
 
 from fairalm.cli import app
 from fairalm.datasets.images import load_celeba, scenes
+from fairalm.report.facts import gather
+from fairalm.vision.train import load_run
 from reproduction.celeba import NetCell, Plan, choose_eta, run_cell
 from reproduction.celeba.cell import TRAINING
 from reproduction.celeba.judge import judge
 from reproduction.celeba.page import as_run
 from reproduction.celeba.paper import PAPER
 from reproduction.celeba.summary import ablation, ablation_rows, point_rows, points
-from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 PARTS = {0: 96, 1: 40, 2: 40}

@@ -15,6 +15,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from fairalm.cli import app
+from fairalm.report.facts import gather
 from reproduction.labels import pages, plan
 from reproduction.labels.cell import Cell, load_faces, run_cell
 from reproduction.labels.figure import draw
@@ -22,7 +23,6 @@ from reproduction.labels.page import as_runs, screened
 from reproduction.labels.paper import PAPER
 from reproduction.labels.rates import deo, error, precision
 from reproduction.labels.summary import findings, labels_shown, summarise
-from fairalm.report.facts import gather
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 NAMES = ["Attractive", "Male", "Mustache", "Smiling", "Wearing_Lipstick", "Young"]

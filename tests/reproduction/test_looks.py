@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 
 from fairalm import FairALM, Unconstrained
 from fairalm.cli import app
+from fairalm.report.facts import gather
 from reproduction.looks import SETS, Cell, all_cells, run_cell
 from reproduction.looks.nets import logits, look, make_eye, train
 from reproduction.looks.page import as_run, first_maps
 from reproduction.looks.paper import CLAIMS
 from reproduction.looks.sets import read
 from reproduction.looks.summary import WORDS, markdown, notes, summarise, text_rows, verdicts
-from fairalm.report.facts import gather
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, PAGE = SHARED / "data", SHARED / "paper" / "fairalm.tex"

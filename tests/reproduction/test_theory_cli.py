@@ -5,10 +5,10 @@ import json
 import pandas as pd
 import pytest
 import typer
+from fairalm.cli.reproduce_theory import theory
 from typer.testing import CliRunner
 
 from fairalm.cli._shell import Guarded
-from fairalm.cli.reproduce_theory import theory
 from fairalm.exceptions import InputError
 from reproduction.theory import run_study
 

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairalm.exceptions import InputError
+from fairalm.game import play, saddle_gaps
+from fairalm.methods import FairALMLinear, ProxyLagrangian
 from reproduction.theory import Family, random_game, slow_game, smooth_family
 from reproduction.theory.bounds import exponentiated_gradient, first_case, second_case
 from reproduction.theory.checks import Case, check
@@ -22,8 +24,6 @@ from reproduction.theory.saddle import (
     original_sides,
     zeta,
 )
-from fairalm.game import play, saddle_gaps
-from fairalm.methods import FairALMLinear, ProxyLagrangian
 
 EVERY_T = np.arange(1, 101)
 ONE = Family("one", np.array([0.2]), np.array([0.5]))

@@ -20,6 +20,9 @@ from typer.testing import CliRunner
 from fairalm import InputError, select_nvp
 from fairalm.cli import app
 from fairalm.datasets.images import VERB_PAIRS
+from fairalm.measures import deo
+from fairalm.nn import Features
+from fairalm.report.facts import gather
 from reproduction.verbs import data as verbs_data
 from reproduction.verbs import figure, pages
 from reproduction.verbs.cell import Cell, all_cells, choose, figures, run_cell
@@ -31,9 +34,6 @@ from reproduction.verbs.rules import RULES, SEVEN
 from reproduction.verbs.steady import ranges, steadiness, sweeps
 from reproduction.verbs.summary import against, runs, summarise
 from reproduction.verbs.zero import zeros
-from fairalm.measures import deo
-from fairalm.nn import Features
-from fairalm.report.facts import gather
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 #: imSitu's cooking and driving

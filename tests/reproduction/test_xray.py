@@ -16,6 +16,9 @@ from typer.testing import CliRunner
 from fairalm.cli import app
 from fairalm.datasets import split
 from fairalm.datasets.images import load_xray
+from fairalm.measures.chance import chance_gap
+from fairalm.report.facts import gather
+from fairalm.vision.train import load_run
 from reproduction.xray.cell import Cell, all_cells, run_cell
 from reproduction.xray.changes import changes
 from reproduction.xray.figure import draw, draw_profiles
@@ -25,9 +28,6 @@ from reproduction.xray.paper import CLAIMS
 from reproduction.xray.settings import TEST
 from reproduction.xray.summary import claim_rows, claims, rows, runs, small_print, summarise
 from reproduction.xray.variance import variance_ratio
-from fairalm.measures.chance import chance_gap
-from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 COUNTS = {("MontgomerySet", 0): 8, ("MontgomerySet", 1): 8, ("ChinaSet_AllFiles", 0): 12, ("ChinaSet_AllFiles", 1): 12}
