@@ -205,3 +205,19 @@ def run_command(name: str, arguments: Sequence[str]) -> None:
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     app.command(name)(getattr(importlib.import_module(f"reproduction.{name}.command"), name))
     app(list(arguments), prog_name=f"python -m reproduction {name}", standalone_mode=True)
+
+
+def invoke(arguments: Sequence[str]) -> Any:
+    """Run a command line, for the tests."""
+    from contextlib import redirect_stderr, redirect_stdout
+    from types import SimpleNamespace
+
+    from reproduction.__main__ import main
+
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        try:
+            code = main(arguments[1:])
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+    said = {"stdout": out.getvalue(), "stderr": err.getvalue()}
+    return SimpleNamespace(exit_code=code, exception=None, output="".join(said.values()), **said)

