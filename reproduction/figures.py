@@ -1,10 +1,10 @@
-"""What the pictures of all experiments share."""
+"""What the figures of all experiments share."""
 
 from __future__ import annotations
 
 from typing import Any
 
-#: Of a rule, in every picture; colour-blind safe (Okabe and Ito), with a marker of its own where points are drawn.
+#: The color of a method in every figure; colour-blind safe (Okabe and Ito).
 COLORS = {
     "unconstrained": "#444444",
     "l2": "#E69F00",
@@ -17,11 +17,11 @@ COLORS = {
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure, in inches; what to install if there is no matplotlib."""
+    """An empty matplotlib figure, in inches; without matplotlib, an error that says what to install."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise ImportError('The picture needs matplotlib: pip install "fairalm[report]"') from error
+        raise ImportError('Figures need matplotlib: pip install "fairalm[report]"') from error
     return Figure(figsize=(width, height), layout="constrained")
 
 

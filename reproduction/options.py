@@ -16,27 +16,13 @@ Names = tuple[str, ...]
 
 
 class Option(NamedTuple):
-    """What the command line says about a field; one whose default is False is a flag.
+    """What the command line says about a field; one whose default is False is a flag."""
 
-    Parameters
-    ----------
-    help : str
-        A sentence.
-    parse : callable
-        From text to the value; raises ``argparse.ArgumentTypeError`` with what is wrong.
-    metavar : str
-        What the help shows in place of the value.
-    quick : object, optional
-        The default with ``--quick``.
-    default : str, optional
-        The default in words, if its value does not say it.
-    """
-
-    help: str
-    parse: Callable[[str], Any] = str
-    metavar: str = "N"
-    quick: Any = None
-    default: str = ""
+    help: str  # a sentence
+    parse: Callable[[str], Any] = str  # from text to the value; ArgumentTypeError says what is wrong
+    metavar: str = "N"  # what the help shows in place of the value
+    quick: Any = None  # the default with --quick
+    default: str = ""  # the default in words, if its value does not say it
 
     def describe(self, default: Any) -> str:
         """Its help with its defaults."""

@@ -22,30 +22,14 @@ from reproduction.page import write_pages
 
 @dataclass
 class Runner:
-    """Runs jobs and keeps their results in the folder ``out/jobs``.
+    """Runs jobs and keeps their results in the folder ``out/jobs``."""
 
-    Parameters
-    ----------
-    out : Path
-        The folder of the experiment.
-    data_dir : str, optional
-        Folder with the official files.
-    processes : int
-        How many; -1 for one per core.
-    dask : str, optional
-        Address of a Dask scheduler whose workers run the jobs instead; they need this repository and the data.
-    quiet : bool
-        Whether to print nothing to stdout.
-    n_failed : int
-        Jobs that have failed so far.
-    """
-
-    out: Path
-    data_dir: str | None = None
-    processes: int = -1
-    dask: str | None = None
-    quiet: bool = False
-    n_failed: int = 0
+    out: Path  # of the experiment
+    data_dir: str | None = None  # folder with the official files
+    processes: int = -1  # -1 for one per core
+    dask: str | None = None  # a Dask scheduler whose workers run the jobs instead; they need this repository
+    quiet: bool = False  # whether to print nothing to stdout
+    n_failed: int = 0  # jobs that have failed so far
 
     def read(self, job: Job) -> Result | None:
         """The kept result of a job; None if it has not been run."""

@@ -14,7 +14,7 @@ from fairalm.datasets import load, load_law
 from reproduction.experiment import Block, Experiment, Result, Results
 from reproduction.figures import new_figure, tidy
 from reproduction.options import Names, Option, names, whole
-from reproduction.page import OTHER, OURS, PLAIN, Page, model
+from reproduction.page import OTHER, OURS, PLAIN, Model, Page
 from reproduction.tabular.job import PARTS, TABLES, TableJob
 from reproduction.tabular.rows import ROWS
 from reproduction.tabular.table import MAIN, PAPER, blocks, latex, markdown_blocks, printed_blocks, summarise
@@ -102,10 +102,10 @@ class Tabular(Experiment):
             yield Page(f"report-{name}", name, load(name, data_dir=self.data_dir), [*map(_model, mine)], config=config)
 
 
-def _model(result: Result) -> dict[str, Any]:
+def _model(result: Result) -> Model:
     row, chosen = result["config"]["row"], result["choices"][MAIN]
     kind = KINDS.get(row, OTHER)
-    return model(
+    return Model(
         row,
         kind,
         chosen.get("entry") or _expectations(chosen),
