@@ -8,36 +8,25 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import FloatArray, IntArray
 from fairalm.game import Game
 from fairalm.methods.base import clip_to
 from reproduction.theory.families import Family
+from reproduction.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Plays:
-    """What the theory needs to know of T rounds of a game, for many T; each an array of the same length.
+    """What the theory needs to know of T rounds of a game, for many T; arrays of the same length."""
 
-    Attributes
-    ----------
-    rounds : T
-    eta : the step
-    error, gap : of the average play of the classifiers, e(q) and d(q)
-    mean, last : the average of lambda_1 ... lambda_T, and lambda_T
-    square : the mean of lambda_t²
-    earned : the mean of lambda_t d_t
-    largest : the largest absolute d_t
-    """
-
-    rounds: IntArray
-    eta: FloatArray
-    error: FloatArray
-    gap: FloatArray
-    mean: FloatArray
-    last: FloatArray
-    square: FloatArray
-    earned: FloatArray
-    largest: FloatArray
+    rounds: IntArray  # T
+    eta: FloatArray  # the step
+    error: FloatArray  # e(q) of the average play of the classifiers
+    gap: FloatArray  # d(q) of it
+    mean: FloatArray  # the average of lambda_1 ... lambda_T
+    last: FloatArray  # lambda_T
+    square: FloatArray  # the mean of lambda_t²
+    earned: FloatArray  # the mean of lambda_t d_t
+    largest: FloatArray  # the largest absolute d_t
 
     def at(self, index: npt.ArrayLike) -> Plays:
         """Some of them."""
@@ -47,8 +36,6 @@ class Plays:
 def plays_of(game: Game, eta: float) -> Plays:
     """The average plays of a game of :func:`fairalm.game.play` after each round.
 
-    Examples
-    --------
     >>> from fairalm.game import play
     >>> from fairalm.methods import FairALMLinear
     >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
@@ -78,7 +65,7 @@ def plays_of(game: Game, eta: float) -> Plays:
 
 
 class DualStep(Protocol):
-    """A rule of the lambda player for one gap: a state per game, its lambda, and the state of the next round."""
+    """How the lambda player moves, for one gap: a state per game, its lambda, and the state of the next round."""
 
     def multiplier(self, state: FloatArray) -> FloatArray:
         """Lambda."""
@@ -124,16 +111,6 @@ class ExponentiatedStep:
 def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.ArrayLike) -> Plays:
     """Play a game for each pair of `eta` and `rounds`, all at once, against the exact oracle.
 
-    Parameters
-    ----------
-    family : Family
-    step : DualStep
-        The rule of the lambda player.
-    eta, rounds : arrays of the same shape (games,)
-        The step and the length of each game.
-
-    Examples
-    --------
     >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
     >>> play_many(family, LinearStep(), [1.0, 1.0], [1, 3]).last.round(3)
     array([0.  , 0.25])
