@@ -46,22 +46,18 @@ class PartJob(Job):
         return "-".join(str(value) for value in self.config.values() if value is not None)
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
-        """Checks, findings or curves."""
         return PARTS[self.part](self)
 
     @cached_property
     def adult(self) -> Models:
-        """The models of Adult."""
         return adult_models(self.models, self.rows, self.seed)
 
     @cached_property
     def opportunity(self) -> Family:
-        """The models under equal opportunity."""
         return self.adult.family(EqualOpportunity())
 
     @cached_property
     def parity(self) -> Family:
-        """The models under demographic parity."""
         return self.adult.family(DemographicParity())
 
     @cached_property
@@ -72,7 +68,6 @@ class PartJob(Job):
 
     @property
     def families(self) -> list[Family]:
-        """All of them."""
         return [self.opportunity, self.parity, *self.drawn[0], slow_game()]
 
     @property
@@ -132,16 +127,13 @@ class Theory(Experiment):
     rows: Annotated[int | None, Option("Use fewer rows of Adult.", whole(2001))] = None
 
     def jobs(self) -> list[PartJob]:
-        """The parts."""
         return [PartJob(part, self.rounds, self.models, self.games, self.seed, self.rows) for part in PARTS]
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
-        """The curves of all families."""
         tables = [pd.DataFrame(result["curves"]) for result in results if "curves" in result]
         return {"theory": pd.concat(tables, ignore_index=True)} if tables else {}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """Claims, findings and exponents."""
         rows = next((result["rows"] for result in results if "rows" in result), None)
         return metrics(
             data={"name": "adult", "rows": rows},
@@ -153,17 +145,14 @@ class Theory(Experiment):
         )
 
     def files(self, results: Results) -> dict[str, Any]:
-        """The same, as a file."""
         return {"theory.json": self.facts(results)}
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        """The curves of one family."""
         for result in results:
             if result["config"]["part"] == CURVES[0]:
                 yield "theory.png", draw(pd.DataFrame(result["curves"]), result["largest"])
 
     def text(self, results: Results) -> Iterator[Block]:
-        """The claims, the findings and the exponents."""
         facts = self.facts(results)
         claims = [
             (c["name"], c["where"], "yes" if c["holds"] else "fails", f"{c['measured']:.2g}", f"{c['bound']:.2g}")
@@ -176,13 +165,7 @@ class Theory(Experiment):
         for finding in facts["findings"]:
             yield from ("", finding["text"])
         yield ""
-        rows = [
-            (f"{row['family']}: {row['step']}", *(_number(row[name]) for name in ("augmented", "original")))
-            for row in facts["slopes"]
-        ]
+        fits = [(f"{row['family']}: {row['step']}", row["augmented"], row["original"]) for row in facts["slopes"]]
+        rows = [(name, *("" if math.isnan(power) else f"{power:.2f}" for power in powers)) for name, *powers in fits]
         yield Table(["exponent of T, last two decades", "L_T", "the game itself"], rows)
         yield ""
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.2f}"

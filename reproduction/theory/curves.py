@@ -65,21 +65,11 @@ def saddle_curves(family: Family, rounds: int, *, bound: float = 1.0) -> pd.Data
 
 
 def _measured(family: Family, name: str, plays: Plays, bound: float) -> pd.DataFrame:
-    within = bound if name == FIRST else None
-    augmented = larger(augmented_sides(family, plays, within))
-    return pd.DataFrame(
-        {
-            "family": family.name,
-            "step": name,
-            "T": plays.rounds,
-            "eta": plays.eta,
-            "augmented": np.nan if name in (EG, BEST_EG) else augmented,
-            "original": larger(original_sides(family, plays, bound)),
-            "error": plays.error,
-            "gap": plays.gap,
-            "last": plays.last,
-        }
-    )
+    augmented = larger(augmented_sides(family, plays, bound if name == FIRST else None))
+    columns: dict[str, Any] = {"family": family.name, "step": name, "T": plays.rounds, "eta": plays.eta}
+    columns["augmented"] = np.nan if name in (EG, BEST_EG) else augmented
+    columns["original"] = larger(original_sides(family, plays, bound))
+    return pd.DataFrame(columns | {"error": plays.error, "gap": plays.gap, "last": plays.last})
 
 
 def _best(family: Family, name: str, step: DualStep, T: IntArray, bound: float) -> pd.DataFrame:

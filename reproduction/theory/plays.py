@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -64,28 +63,19 @@ def plays_of(game: Game, eta: float) -> Plays:
     )
 
 
-class DualStep(Protocol):
-    """How the lambda player moves, for one gap: a state per game, its lambda, and the state of the next round."""
-
-    def multiplier(self, state: FloatArray) -> FloatArray:
-        """Lambda."""
-
-    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
-        """The state after round t."""
-
-
 @dataclass(frozen=True)
 class LinearStep:
-    """Algorithm 1: lambda + (eta / t) d, kept within ±bound if there is one. The step of `FairALMLinear`."""
+    """Algorithm 1: lambda + (eta / t) d, kept within ±bound if there is one. The step of `FairALMLinear`.
+
+    A step turns the state of a game into its lambda, and moves the state after round t.
+    """
 
     bound: float | None = None
 
     def multiplier(self, state: FloatArray) -> FloatArray:
-        """The state itself."""
         return state
 
     def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
-        """Lambda + (eta / t) d."""
         return np.asarray(clip_to(state + eta / t * gap, self.bound))
 
 
@@ -99,13 +89,14 @@ class ExponentiatedStep:
     bound: float = 1.0
 
     def multiplier(self, state: FloatArray) -> FloatArray:
-        """Lambda, computed so that no exponential overflows."""
-        fall = np.exp(-abs(state))
+        fall = np.exp(-abs(state))  # cannot overflow
         return np.asarray(self.bound * np.sign(state) * (1.0 - fall**2) / (1.0 + fall + fall**2))
 
     def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
-        """Theta + eta d."""
         return np.asarray(state + eta * gap)
+
+
+DualStep = LinearStep | ExponentiatedStep
 
 
 def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.ArrayLike) -> Plays:
