@@ -19,7 +19,7 @@ from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
 from fairalm.report.maps import Maps
 from fairalm.report.page import write_page
-from fairalm.report.runs import Source
+from fairalm.report.runs import RunSource as Source
 from reproduction.cells import Cell, Result, Store, run_cells
 from reproduction.console import is_terminal, print_table, say, say_error
 

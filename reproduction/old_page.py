@@ -7,9 +7,11 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from fairalm._validation import encode_groups
 from fairalm.io import data_entry, metrics
-from fairalm.report.runs import OTHER, OURS, PLAIN
+from fairalm.report.runs import FAIRALM_MODEL as OURS
+from fairalm.report.runs import OTHER_MODEL as OTHER
+from fairalm.report.runs import PLAIN_MODEL as PLAIN
+from reproduction.page import coded
 
 __all__ = ["OTHER", "OURS", "PLAIN", "as_run", "model"]
 
@@ -78,7 +80,7 @@ def model(
         Of whom: "test" or "train".
     """
     return {
-        "rule": rule,
+        "method": rule,
         "kind": kind,
         "seed": seed,
         "seconds": seconds,
@@ -122,7 +124,7 @@ def as_run(
     if not kept:
         return None
     frame = data.frame
-    found = encode_groups(data.groups if groups is None else groups, n_rows=len(frame))
+    found = coded(data.groups if groups is None else groups)
     parts: Any = frame["split"].value_counts() if "split" in frame else {}
     seeds = sorted({model["seed"] for model in kept} - {None}) or [0]
     return metrics(

@@ -14,9 +14,9 @@ ROOT = Path(fairalm.__file__).parent
 #: A module may import from its own layer and from those before it.
 LAYERS = [
     {"exceptions", "_validation", "progress"},
-    {"constraints", "moments", "schedules", "measures", "datasets", "io"},
+    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "io"},
     {"methods"},
-    {"mixtures", "game", "account", "selection"},
+    {"mixtures", "result", "game", "signals", "selection"},
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},
     {"report"},

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import IntArray
 from fairalm.measures import Measure, deo, error, rate_interval
+from reproduction.types import IntArray
 
 Judged = dict[str, Any]
 GROUPS = ("women", "men")  # "Male" is 0 and 1

@@ -11,7 +11,6 @@ import pandas as pd
 import torch
 from torch import nn
 
-from fairalm._validation import FloatArray, IntArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets.images import ImageDataset, load_celeba
 from fairalm.methods import METHODS, Method
@@ -23,6 +22,7 @@ from fairalm.vision.nets import make_net
 from reproduction.celeba.cell import BATCH_SIZE, NetCell
 from reproduction.celeba.judge import judge, named
 from reproduction.page import net_entry
+from reproduction.types import FloatArray, IntArray
 
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
 Row = dict[str, Any]

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
-from fairalm._validation import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.methods import Method
@@ -19,6 +18,7 @@ from fairalm.vision.cam import Maps, maps
 from fairalm.vision.loader import Pixels, Scale, group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
 from reproduction.looks.sets import Plan
+from reproduction.types import FloatArray
 
 LITE0 = "efficientnet-lite0"
 N_BLOCKS = 11  # of it: their output is 1/16 of the picture, the last ones' 1/32

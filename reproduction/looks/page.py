@@ -75,7 +75,7 @@ def first_maps(results: Sequence[Mapping[str, Any]], name: str, sheet: Path) -> 
     nets = {net: found for net, found in cell["nets"].items() if found["leak"] is not None}
     n_pictures = next(iter(nets.values()))["focus"]["inside"]["n"]
     tables = {kind: {net: _measures(found[kind]) for net, found in nets.items()} for kind in ("leak", "focus")}
-    return Maps(sheet, {"data": {"pictures": n_pictures}, **tables})
+    return Maps(sheet, {"data": {"images": n_pictures}, **tables})
 
 
 def _measures(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class Models:
 
     def moments(self, constraint: Constraint, losses: Iterable[npt.NDArray[Any]]) -> list[Moments]:
         """The cells' means of some losses."""
-        cells = constraint.cells(self.positive, self.group, 2)
+        cells = constraint.rows(self.positive, self.group, 2)
         return [cells.moments(loss) for loss in losses]
 
     def gaps(self, constraint: Constraint) -> FloatArray:

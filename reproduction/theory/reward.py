@@ -37,7 +37,7 @@ def check_reward(families: Sequence[Family], rounds: int, *, bound: float = 1.0)
         played = []
         for family, eta in product(families, ETAS):
             method = FairALMLinear(eta=eta, bound=limit)
-            game = play(family.oracle(), method, tol=0.0, max_iter=rounds, early_stop=False, certify=False)
+            game = play(family.oracle(), method, tol=0.0, max_iter=rounds, early_stop=False, is_linear=False)
             played.append((f"{family.name}, η = {eta:g}", plays_of(game, eta)))
         return played
 

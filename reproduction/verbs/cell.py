@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 import torch
 
-from fairalm._validation import IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures import Measure, group_rates, measure_of, rate_interval
 from fairalm.measures.chance import chance_gap
 from fairalm.nn import Features
 from fairalm.selection import nvp
 from reproduction.page import net_entry
+from reproduction.types import IntArray
 from reproduction.verbs.data import NET, read_parts, size_of
 from reproduction.verbs.heads import RECIPES, fit_head, predict
 from reproduction.verbs.rules import PENALTIES, RULES, SEVEN, SWEEP, SWEPT, SWEPT_PENALTY

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from fairalm._validation import IntArray
 from fairalm.datasets import split
 from fairalm.datasets.images import VERB_PAIRS, ImageDataset, imsitu_counts, load_imsitu, load_waterbirds, scenes
 from fairalm.io import write_atomic
 from fairalm.nn import Features, compute_features
 from fairalm.vision.loader import PictureBatches, Scale, group_labels
 from fairalm.vision.nets import make_net
+from reproduction.types import IntArray
 
 NET = "efficientnet-lite0"
 SIZES = {"waterbirds": 224, "scenes": 48, "imsitu": 224}  # pixels on a side; the net was made for 224

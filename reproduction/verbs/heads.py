@@ -12,13 +12,13 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fairalm._validation import IntArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.methods import METHODS, Unconstrained
 from fairalm.nn import ConstrainedLoss, Features, Trainer, refit_last_layer
 from fairalm.nn.adversarial_trainer import AdversarialTrainer
 from fairalm.vision.train import Adversary
+from reproduction.types import IntArray
 from reproduction.verbs.data import Parts
 from reproduction.verbs.rules import Rule, Setting
 

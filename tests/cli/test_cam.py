@@ -133,7 +133,7 @@ def test_bad_pictures_and_masks_are_left_out_and_named(run, folder, tmp_path):
     assert "2 files could not be used" in out
     assert "scene-00003.png" in out.replace("\n", "")
     found = json.loads((tmp_path / "out" / "cam.json").read_text())
-    assert found["data"]["pictures"] == 11
+    assert found["data"]["images"] == 11
     assert found["focus"]["fair"]["inside"]["n"] == 8
     assert len(found["data"]["unreadable"]) == 2
     assert "scene-00003.png" in found["data"]["unreadable"][0]

@@ -47,7 +47,7 @@ def test_every_name_has_words():
     assert set(_words.METHODS) == set(METHODS)
     assert set(_words.MEASURES) == set(MEASURES)
     for kind in CONSTRAINTS.values():
-        assert "{" not in _words.criterion(kind(), "label", 3)
+        assert "{" not in _words.constraint_sentence(kind(), "label", 3)
     assert set(_fairlearn.COUNTERPARTS) == set(CONSTRAINTS) - {"predictive-parity"}
 
 
@@ -174,7 +174,7 @@ def test_compare_on_seeds(run, table, tmp_path):
     code, out, _ = run("compare", table, *options, "-o", "c.json", "--json")
     result = json.loads(out)
     assert result == json.loads((tmp_path / "c.json").read_text())
-    errors = [single["error"]["value"] for single in result["runs"] if single["rule"] == "secant"]
+    errors = [single["error"]["value"] for single in result["runs"] if single["method"] == "secant"]
     assert len(errors) == 2
     assert result["rules"][1]["error_mean"] == pytest.approx(np.mean(errors))
     assert result["rules"][1]["error_sd"] == pytest.approx(np.std(errors, ddof=1))

@@ -46,7 +46,7 @@ def edited(name, people):
     ("name", "message"),
     [
         ("one group", "The protected attribute has 1 group ('F')"),
-        ("no positives", "Group 'F' has no one with y='yes'"),
+        ("no positives", "Group 'F' has no rows with y='yes'"),
         (
             "missing group",
             "5 of 600 rows have no value in the protected column (sex): fill them, or pass --missing drop",

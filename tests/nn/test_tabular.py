@@ -180,7 +180,7 @@ def test_data_is_checked():
         NetClassifier().fit(X, y, sensitive_features=group[1:])
     with pytest.raises(InputError, match="y has 59 rows, X has 60"):
         NetClassifier().fit(X, y[1:], sensitive_features=group[1:])
-    with pytest.raises(InputError, match=r"has no one with y=1"):
+    with pytest.raises(InputError, match=r"has no rows with y=1"):
         NetClassifier().fit(X, np.where(group == 0, 0, y), sensitive_features=group)
     with pytest.raises(ValueError, match="NaN"):
         NetClassifier().fit(np.where(X > 1, np.nan, X), y, sensitive_features=group)

@@ -79,9 +79,9 @@ def test_verdict_and_choice(show, trained, people):
 def test_slider_is_the_measure_at_that_threshold(show, trained, people, constraint):
     everyone, _, test = people
     metrics = json.loads((trained / "metrics.json").read_text())
-    metrics["config"]["constraint"] = constraint  # the same model, judged by another criterion
+    metrics["config"]["constraint"] = constraint  # the same model, judged by another constraint
     page = show(metrics)
-    measure = gather([metrics])["criterion"]["key"]
+    measure = gather([metrics])["constraint"]["key"]
     model = fairalm.io.load(trained / "model.skops")
     y, groups = everyone.labels[test], everyone.names[test].astype(str)
     scores = model.predict_proba(everyone.X.iloc[test])[:, 1]
@@ -176,7 +176,7 @@ def test_heat_maps(show, trained, tmp_path):
     image.new("RGB", (8, 8), "red").save(tmp_path / "sheet.png")
     share = {"value": 0.31, "low": 0.2, "high": 0.4, "n": 50, "n_min": 50}
     leak = {"fair": {"overlap": share, "chance": share}}
-    (tmp_path / "cam.json").write_text(json.dumps({"data": {"pictures": 50}, "leak": leak, "focus": {}}))
+    (tmp_path / "cam.json").write_text(json.dumps({"data": {"images": 50}, "leak": leak, "focus": {}}))
     page = show(trained, maps=tmp_path)
     assert page.evaluate("document.querySelector('#maps img').naturalWidth") == 8
     assert "31.0 % [20.0, 40.0]" in page.locator("#maps").inner_text()

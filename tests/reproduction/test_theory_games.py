@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairalm.game import play, saddle_gaps
+from fairalm.game import play
 from fairalm.methods import FairALMLinear, ProxyLagrangian
 from reproduction.theory.bounds import exponentiated_gradient, first_case, second_case
 from reproduction.theory.checks import Case, check
@@ -75,7 +75,7 @@ def test_many_games_at_once_are_the_games_of_the_library(family, bound):
 def test_exponentiated_gradient_is_the_proxy_lagrangian_of_the_library():
     family = random_game(np.random.default_rng(4))
     method = ProxyLagrangian(eta=2.0, B=0.8)
-    one = plays_of(play(family.oracle(), method, tol=0.0, max_iter=200, early_stop=False, certify=False), 2.0)
+    one = plays_of(play(family.oracle(), method, tol=0.0, max_iter=200, early_stop=False, is_linear=False), 2.0)
     many = play_many(family, ExponentiatedStep(0.8), one.eta, one.rounds)
     np.testing.assert_allclose(many.last, one.last, atol=1e-12)
     np.testing.assert_allclose(many.error, one.error, atol=1e-12)
@@ -88,7 +88,7 @@ def test_saddle_gap_of_the_library_is_the_sum_of_the_sides():
     family = random_game(np.random.default_rng(0))
     game = play(family.oracle(), FairALMLinear(eta=3.0, bound=1.0), tol=0.0, max_iter=400, early_stop=False)
     total = np.sum(original_sides(family, plays_of(game, 3.0), 1.0), axis=0)
-    found = saddle_gaps(game)
+    found = game.saddle_gaps()
     assert (found <= total + 1e-12).all()  # the library looks among the found, the theory in the whole family
     assert found[-1] == pytest.approx(total[-1], abs=1e-12)
 

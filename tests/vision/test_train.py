@@ -389,7 +389,7 @@ def test_sets_that_do_not_go_together(data, change, match):
 
 
 def test_an_empty_cell_is_refused(data):
-    with pytest.raises(InputError, match="Group 'M' has no one with y='yes'"):
+    with pytest.raises(InputError, match="Group 'M' has no rows with y='yes'"):
         fit(data.rows(((data.frame["sex"] == "F") | (data.y == 0)).to_numpy()))
 
 

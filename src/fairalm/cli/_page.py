@@ -8,7 +8,7 @@ from pathlib import Path
 from fairalm.report.facts import gather
 from fairalm.report.maps import Maps
 from fairalm.report.page import write_page
-from fairalm.report.runs import Source
+from fairalm.report.runs import RunSource
 
 PAGE = "report.html"
 
@@ -18,7 +18,7 @@ def older(out: Path) -> str:
     return f"No page: the cells in {out} were made by an older fairalm"
 
 
-def write_report(run: Source | None, page: Path, *, maps: Maps | None = None) -> str:
+def write_report(run: RunSource | None, page: Path, *, maps: Maps | None = None) -> str:
     """Write the page of a run, on disk or not; the line that says where it is, or why there is none."""
     if run is None:
         return older(page.parent)
@@ -35,7 +35,7 @@ def to_say(lines: Iterable[str], out: Path) -> list[str]:
     return [line for line in found if line != older(out)] or found
 
 
-def write_reports(runs: Iterable[tuple[str, Source]], folder: Path) -> str:
+def write_reports(runs: Iterable[tuple[str, RunSource]], folder: Path) -> str:
     """Write a page per run and name; the line that says how many and where, what to install, or why there is none."""
     n_pages = 0
     try:

@@ -39,7 +39,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
         return {
-            "rule": self.rule,
+            "method": self.rule,
             "error": self.error.to_dict(),
             self.gap.name: self.gap.to_dict(),
             "train_gap": self.train_gap,

@@ -7,9 +7,12 @@ from typing import Any
 
 import typer
 
-from fairalm.report.words import MEASURES, criterion, points, verdict, verdict_sentence
+from fairalm.measures import MEASURES as DEFINITIONS
+from fairalm.report.words import constraint_sentence, verdict, verdict_sentence
 
-__all__ = ["MEASURES", "METHODS", "count", "criterion", "first_line", "points", "typed", "verdict", "verdict_sentence"]
+__all__ = ["MEASURES", "METHODS", "constraint_sentence", "count", "first_line", "typed", "verdict", "verdict_sentence"]
+
+MEASURES = {name: definition.title for name, definition in DEFINITIONS.items()}
 
 METHODS: dict[str, str] = {
     "secant": "the default: the multiplier's step is measured from round to round; nothing to tune",

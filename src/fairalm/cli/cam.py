@@ -150,7 +150,7 @@ def cam(
     numbers = _measure(found, photos.masks, area)
     result = metrics(
         command=_words.typed(context),
-        data={"name": images, "pictures": len(photos.files), "unreadable": photos.unreadable},
+        data={"name": images, "images": len(photos.files), "unreadable": photos.unreadable},
         config={
             "runs": {AGAINST: against, PLAIN: plain, FAIR: run},
             "protected": protected,
@@ -230,7 +230,7 @@ def _to_dict(numbers: Numbers) -> dict[str, Any]:
 
 
 def _show(numbers: Mapping[str, Numbers], protected: str | None, data: Mapping[str, Any]) -> None:
-    say(f"{data['pictures']:,} pictures.")
+    say(f"{data['images']:,} pictures.")
     if data["unreadable"]:
         n_files = _words.count(len(data["unreadable"]), "file")
         say(f"{n_files} could not be used; the first: {data['unreadable'][0]}.")

@@ -138,7 +138,7 @@ def compare(
     said = write_report(result, page)
     show_people(people)
     say(protected_sentence(people))
-    say(f"Criterion {_words.criterion(criterion, people.label, people.groups.n_groups)}")
+    say(f"Criterion {_words.constraint_sentence(criterion, people.label, people.groups.n_groups)}")
     say()
     print_table(
         [

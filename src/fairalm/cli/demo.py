@@ -84,7 +84,7 @@ def demo(
     show_people(people)
     say(f"{len(bench.train):,} people to train on, {len(bench.test):,} others to test on.")
     say("The models may use sex, as in the paper.")
-    say(f"Criterion {_words.criterion(constraint, people.label, people.groups.n_groups)}")
+    say(f"Criterion {_words.constraint_sentence(constraint, people.label, people.groups.n_groups)}")
     say()
     print_table(["rule", "test error, %", "test DEO, %", "train gap", "time"], [_row(r, results[0]) for r in results])
     say()

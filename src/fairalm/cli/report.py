@@ -56,7 +56,7 @@ def report(
     if as_json:
         print_json({"out": out, "bytes": size, "verdict": facts["verdict"], "figures": drawn})
         return
-    say(f"{facts['criterion']['sentence']} {facts['verdict']['outcome'].capitalize()}. {facts['verdict']['text']}")
+    say(f"{facts['constraint']['sentence']} {facts['verdict']['outcome'].capitalize()}. {facts['verdict']['text']}")
     say_path(f"Page: {out}")
     if drawn:
         say_path(f"Figures: {', '.join(map(str, drawn))}")

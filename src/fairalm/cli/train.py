@@ -238,7 +238,7 @@ def show(done: Run) -> None:
     say(f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others ({how}).")
     if config["image_column"] is None:
         say(protected_sentence(people))
-    say(f"Criterion {_words.criterion(done.constraint, people.label, people.groups.n_groups)}")
+    say(f"Criterion {_words.constraint_sentence(done.constraint, people.label, people.groups.n_groups)}")
     rounds = _words.count(len(fair.model.history_), "epoch")
     if hasattr(fair.model, "n_oracle_calls_"):
         rounds = _words.count(fair.model.n_oracle_calls_, "fit")
@@ -256,7 +256,7 @@ def show(done: Run) -> None:
         [(_words.MEASURES[name] + " <- criterion" * (name == asked), before[name], after[name]) for name in shown],
     )
     say()
-    say(_words.verdict_sentence(after[asked], done.constraint.tol))
+    say(_words.verdict_sentence(after[asked], done.constraint))
     for note in dict.fromkeys(after[name].note for name in shown if after[name].value is not None):
         if note:
             say(f"Note: {note}.")

@@ -114,7 +114,7 @@ GARBAGE = {
     "short labels": (lambda X, y, s: (X, y[:-1], s), "y has 399 rows, X has 400"),
     "one label": (lambda X, y, s: (X, 0 * y, s), "one class only"),
     "three labels": (lambda X, y, s: (X, np.arange(len(y)) % 3, s), "Only binary"),
-    "nobody positive": (lambda X, y, s: (X, y * (s == 0), s), "has no one with"),
+    "nobody positive": (lambda X, y, s: (X, y * (s == 0), s), "has no rows with"),
     "NaN": (lambda X, y, s: (X * np.nan, y, s), "NaN"),
     "text": (lambda X, y, s: (X.astype(str).astype(object) + "x", y, s), "could not convert"),
 }

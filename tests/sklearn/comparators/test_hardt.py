@@ -73,5 +73,5 @@ def test_the_group_must_come_and_be_known(people):
 
 def test_a_group_with_one_label_only_is_named(people):
     X, y, s = people()
-    with pytest.raises(InputError, match="Group '1' has no one with y=0"):
+    with pytest.raises(InputError, match="Group '1' has no rows with y=0"):
         HardtClassifier().fit(X, np.where(s == 1, 1, y), sensitive_features=s)

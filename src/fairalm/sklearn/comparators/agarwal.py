@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from fairalm._validation import FloatArray
 from fairalm.sklearn.comparators._base import RandomisedComparator
 from fairalm.sklearn.comparators._fairlearn import import_fairlearn
-from fairalm.sklearn.oracle import check_takes_weights
+from fairalm.sklearn.learner import check_takes_weights
 
 
 class AgarwalClassifier(RandomisedComparator):

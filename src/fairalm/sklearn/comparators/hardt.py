@@ -83,7 +83,7 @@ class HardtClassifier(RandomisedComparator):
         for code, name in enumerate(groups.names):
             if positive[groups.codes == code].all():
                 raise InputError(
-                    f"Group {name!r} has no one with y={self.classes_[0]}, so no threshold can be set for it:"
+                    f"Group {name!r} has no rows with y={self.classes_[0]}, so no threshold can be set for it:"
                     " drop the group or merge it with another."
                 )
 

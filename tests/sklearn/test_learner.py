@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from fairalm import InputError
 from fairalm.datasets._split import stratified_folds
-from fairalm.sklearn.oracle import WeightedFitter
+from fairalm.sklearn.learner import EstimatorLearner
 
 
 @pytest.fixture
@@ -21,14 +21,14 @@ def rows():
 def test_a_negative_weight_is_its_size_on_the_other_label(rows):
     X, positive = rows
     weights = np.linspace(-1, 2, 300)
-    ours = WeightedFitter(LogisticRegression(), X, positive, (0, 1)).fit(weights)
+    ours = EstimatorLearner(LogisticRegression(), X, positive, (0, 1)).fit(weights)
     expected = LogisticRegression().fit(X, np.where(weights < 0, ~positive, positive), sample_weight=abs(weights))
     np.testing.assert_allclose(ours.coef_, expected.coef_)
 
 
 def test_logistic_regression_starts_where_the_last_fit_ended(rows):
     X, positive = rows
-    fitter = WeightedFitter(LogisticRegression(tol=1e-10, max_iter=1000), X, positive, ("no", "yes"))
+    fitter = EstimatorLearner(LogisticRegression(tol=1e-10, max_iter=1000), X, positive, ("no", "yes"))
     first, again = fitter.fit(np.ones(300)), fitter.fit(np.ones(300))
     assert again.n_iter_[0] <= 1 < first.n_iter_[0]
     weights = np.linspace(0.5, 1.5, 300)
@@ -41,7 +41,7 @@ def test_logistic_regression_starts_where_the_last_fit_ended(rows):
 def test_a_forest_is_fitted_anew_each_time(rows):
     X, positive = rows
     forest = RandomForestClassifier(5, warm_start=True, random_state=0)
-    fitter = WeightedFitter(forest, X, positive, (0, 1))
+    fitter = EstimatorLearner(forest, X, positive, (0, 1))
     first = fitter.fit(np.ones(300))
     second = fitter.fit(np.where(positive, 1.0, 10.0))
     assert second.estimators_[0] is not first.estimators_[0]
@@ -58,7 +58,7 @@ def test_steps_before_the_last_are_fitted_once(rows):
             type(self).fits += 1
             return super().fit(X, y)
 
-    fitter = WeightedFitter(make_pipeline(Counting(), LogisticRegression()), X, positive, (0, 1))
+    fitter = EstimatorLearner(make_pipeline(Counting(), LogisticRegression()), X, positive, (0, 1))
     models = [fitter.wrap(fitter.fit(np.full(300, w))) for w in (1.0, 2.0, 3.0)]
     assert Counting.fits == 1
     assert [name for name, _ in models[0].steps] == ["counting", "logisticregression"]
@@ -68,16 +68,16 @@ def test_steps_before_the_last_are_fitted_once(rows):
 
 def test_one_label_left_gives_a_constant(rows):
     X, positive = rows
-    model = WeightedFitter(LogisticRegression(), X, positive, ("no", "yes")).fit(np.where(positive, 1.0, -1.0))
+    model = EstimatorLearner(LogisticRegression(), X, positive, ("no", "yes")).fit(np.where(positive, 1.0, -1.0))
     assert set(model.predict(X)) == {"yes"}
     assert model.predict_proba(X).shape == (300, 2)
 
 
 def test_an_estimator_without_sample_weight_is_refused(rows):
     with pytest.raises(InputError, match=r"KNeighborsClassifier.fit takes no sample_weight"):
-        WeightedFitter(KNeighborsClassifier(), *rows, (0, 1))
+        EstimatorLearner(KNeighborsClassifier(), *rows, (0, 1))
     with pytest.raises(InputError, match="must be a classifier"):
-        WeightedFitter(42, *rows, (0, 1))
+        EstimatorLearner(42, *rows, (0, 1))
 
 
 def test_folds_spread_every_cell():
