@@ -12,16 +12,18 @@ from fairalm.measures import Measure
 from fairalm.measures.text import with_interval
 
 
-def columns(measures: Mapping[str, Measure], *, scale: float = 1.0) -> dict[str, float]:
+def columns(measures: Mapping[str, Measure | Mapping[str, Any]], *, scale: float = 1.0) -> dict[str, float]:
     """Each value and the ends of its interval as ``NAME``, ``NAME_low`` and ``NAME_high``; NaN where there is none.
+
+    The measures may be plain JSON, as of ``Measure.to_dict()``.
 
     >>> columns({"error": Measure("error", 0.25, 0.125, 0.5, n=9, n_min=9)}, scale=100)
     {'error': 25.0, 'error_low': 12.5, 'error_high': 50.0}
     """
     entries = {
-        f"{name}{end}": value
+        f"{name}{end}": (measure.to_dict() if isinstance(measure, Measure) else measure)[key]
         for name, measure in measures.items()
-        for end, value in (("", measure.value), ("_low", measure.low), ("_high", measure.high))
+        for end, key in (("", "value"), ("_low", "low"), ("_high", "high"))
     }
     return {name: np.nan if value is None else scale * value for name, value in entries.items()}
 
