@@ -79,7 +79,7 @@ class Experiment(ABC):
         return ()
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """What ``--json`` prints besides the tables."""
+        """What ``--json`` prints besides the tables, or in place of one of the same name."""
         return {}
 
     def files(self, results: Results) -> dict[str, Any]:

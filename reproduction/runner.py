@@ -112,7 +112,7 @@ def run_experiment(experiment: Experiment, command: str, *, as_json: bool = Fals
     lines = write_files(experiment, results, command)
     if as_json:
         tables = {name: table.to_dict("records") for name, table in experiment.frames(results).items()}
-        facts = {"out": experiment.out, **experiment.facts(results), **tables, "failed": run.n_failed}
+        facts = {"out": experiment.out, **tables, **experiment.facts(results), "failed": run.n_failed}
         say(to_json(facts), wrap=False)
         return
     for block in experiment.text(results):
