@@ -77,12 +77,10 @@ class NetJob(Job):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             net = make_net(self.net, in_channels=3, size=how["size"])
-        kind: Any = METHODS[self.method]
-        method = kind() if self.eta is None else kind(eta=self.eta)
+        method = METHODS[self.method](**({} if self.eta is None else {"eta": self.eta}))
         surrogate = "sigmoid" if method.traits.strict_dual else "log"  # the paper's methods need a convex loss
-        loss = nn.BCEWithLogitsLoss(reduction="none")
+        loss, steps = nn.BCEWithLogitsLoss(reduction="none"), self.epochs * len(loader)
         criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, surrogate=surrogate)
-        steps = self.epochs * len(loader)
         optimizer = OPTIMIZERS[how["optimizer"]](net.parameters(), lr=how["lr"])
         schedule = torch.optim.lr_scheduler.LambdaLR(
             optimizer, lambda step: 0.5 + 0.5 * math.cos(math.pi * step / steps) if how["cosine"] else 1.0
@@ -107,7 +105,7 @@ class NetJob(Job):
                 part = faces.part(name)
                 outputs = model.logits(part)
                 entry = net_entry(part.y, outputs, group_names(part, "Male"))
-                row |= {f"{name}_{measure}": entry[measure]["value"] for measure in ("error", "deo")}
+                row |= {f"{name}_error": entry["error"]["value"], f"{name}_deo": entry["deo"]["value"]}
                 row |= {f"{name}_selection": (outputs > 0).mean()}
             history = pd.concat([history, pd.DataFrame([row])])
         if self.folder is not None:
@@ -138,8 +136,7 @@ class HeadJob(Job):
             loader = PictureBatches(faces.part(part), group_labels(faces), Scale.published(name, 3), BATCH_SIZE)
             return compute_features(net, loader, cache=None if self.folder is None else Path(self.folder) / part)
 
-        train, test, names = features("train"), features("test"), group_names(faces.part("test"), "Male")
-        heads = []
+        train, test, heads = features("train"), features("test"), []
         for tol in (None, *TOLS):
             how: dict[str, Any] = {"method": Unconstrained()}
             if tol is not None:
@@ -149,5 +146,5 @@ class HeadJob(Job):
                 fitted = refit_last_layer(net, train, l2=FEATURES["l2"], **how)
             with torch.inference_mode():
                 logits = fitted.model.get_submodule(fitted.head)(test.x)[:, 0].numpy()
-            heads.append({"tol": tol, "entry": net_entry(test.y, logits, names)})
+            heads.append({"tol": tol, "entry": net_entry(test.y, logits, group_names(faces.part("test"), "Male"))})
         return {"heads": heads}

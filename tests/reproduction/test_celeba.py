@@ -15,9 +15,8 @@ from PIL import Image
 from fairalm.datasets.images import load_celeba, scenes
 from fairalm.report.facts import gather
 from fairalm.vision.train import load_run
-from reproduction.celeba import Celeba
+from reproduction.celeba import PAPER, Celeba, blocks, choose_eta, eta_table, models, points
 from reproduction.celeba.job import FEATURES, TRAINING, NetJob
-from reproduction.celeba.table import PAPER, blocks, choose_eta, eta_table, models, points
 from reproduction.page import Page, as_run, net_entry
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
