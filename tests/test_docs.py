@@ -50,7 +50,7 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_exist(page):
-    """Each `fairalm ...` or `python -m reproduction ...` line of a shell block names a command and options of --help."""
+    """Each `fairalm ...` or `python -m reproduction ...` line of a shell block names what --help knows."""
     shell = "".join(re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
     shell = re.sub(r"^fairalm ", "python -m fairalm ", shell, flags=re.MULTILINE)
     commands = re.findall(r"^python -m ((?:fairalm|reproduction) \w+)([^\n#]*)", shell, re.MULTILINE)

@@ -47,11 +47,9 @@ class Labels(Experiment):
         return NetJob(label, method, protected, seed=self.seed, limit=self.limit, **settings)
 
     def prepare(self) -> None:
-        """Read the faces."""
         load_faces(self.data_dir, self.limit)
 
     def jobs(self) -> Sequence[Job]:
-        """Unconstrained nets, by which the step size is chosen."""
         return [self._net(label, U, lr=lr, is_tested=False) for lr in RATES for _, label in TRIED]
 
     def collect(self, run: Callable[[Sequence[Job]], list[Result]]) -> list[Result]:
@@ -68,11 +66,9 @@ class Labels(Experiment):
         return results + plain + (run(fair) if fair else [])
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
-        """Every label."""
         return {"table": summarise(results)}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """The step sizes that were chosen."""
         return {"lr": chosen(results, "lr"), "eta": chosen(results, "eta")}
 
     def text(self, results: Results) -> Iterator[Block]:
@@ -89,7 +85,6 @@ class Labels(Experiment):
         return markdown_blocks(results)
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        """The paper's table as a figure."""
         yield "labels.png", draw(summarise(results))
 
     def pages(self, results: Results) -> Iterator[Page]:

@@ -20,6 +20,7 @@ from reproduction.experiment import Job
 from reproduction.page import net_entry
 
 SIZE, EPOCHS, BATCH_SIZE = 28, 5, 128
+TRAINING: dict[str, Any] = {"net": "relu3", "optimizer": "sgd", "epochs": EPOCHS, "batch_size": BATCH_SIZE}
 #: protected attribute -> names of the groups 0 and 1
 GROUPS = {"Male": ("women", "men"), "Young": ("not young", "young")}
 #: name -> method, from its eta: the paper's U and F, and this library's default
@@ -52,7 +53,6 @@ class NetJob(Job):
 
     @property
     def config(self) -> dict[str, Any]:
-        """Also the constants."""
         return {**super().config, "size": SIZE, "epochs": EPOCHS, "batch_size": BATCH_SIZE}
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
@@ -79,20 +79,10 @@ class NetJob(Job):
     def _train(self, data: ImageDataset) -> Any:
         from fairalm.vision.train import fit_pictures  # torch is slow to load
 
+        settings = {**TRAINING, "method": METHODS[self.method](self.eta), "lr": self.lr, "random_state": self.seed}
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore", FairALMWarning)  # small cells and remaining gaps show in the table
-            return fit_pictures(
-                data.part("train"),
-                data.part("valid"),
-                net="relu3",
-                constraint=EqualOpportunity(),
-                method=METHODS[self.method](self.eta),
-                epochs=EPOCHS,
-                batch_size=BATCH_SIZE,
-                lr=self.lr,
-                optimizer="sgd",
-                random_state=self.seed,
-            )
+            return fit_pictures(data.part("train"), data.part("valid"), constraint=EqualOpportunity(), **settings)
 
 
 @lru_cache(maxsize=1)

@@ -84,15 +84,11 @@ def tested(results: Results) -> list[Result]:
 def summarise(results: Results) -> pd.DataFrame:
     """One row per protected attribute, label and method.
 
-    Returns
-    -------
-    pandas.DataFrame
-        In percent, with ``_low`` and ``_high``: ``precision``, ``error`` and ``deo`` on the test part, and ``change``,
-        the precision less that of the unconstrained net. ``valid_precision``, ``valid_error`` and ``valid_deo``. For
-        the unconstrained nets ``p``, of Fisher's exact test that the groups' true positive rates are equal, and ``q``,
-        the same adjusted for the number of pairs (Benjamini and Hochberg). ``people``, in the smaller of the two cells
-        of DEO. ``is_screened`` and ``passes_on_test``: the paper's conditions on the unconstrained net. ``note``: why
-        DEO is undefined, or a small cell.
+    In percent, with ``_low`` and ``_high``: ``precision``, ``error`` and ``deo`` on the test part, and ``change``, the
+    precision less that of the unconstrained net; ``valid_...`` are of the validation part. Of the unconstrained nets
+    ``p``, by Fisher's exact test of equal true positive rates, and ``q``, adjusted for the number of pairs (Benjamini
+    and Hochberg). ``people`` are those in the smaller of the two cells of DEO. ``is_screened`` and ``passes_on_test``:
+    the paper's conditions on the unconstrained net. ``note``: why DEO is undefined, or a small cell.
     """
     nets: dict[tuple[str, str, str], Result] = {}
     for result in tested(results):
@@ -102,7 +98,10 @@ def summarise(results: Results) -> pd.DataFrame:
                 nets[protected, config["label"], config["method"]] = result
     rows = []
     for (protected, label, method), net in nets.items():
-        own, plain = (_counts(each, protected) for each in (net, nets[protected, label, U]))
+        own, plain = (
+            {part: counts[protected] for part, counts in each["counts"].items()}  # none if there is no net
+            for each in (net, nets[protected, label, U])
+        )
         key = {"protected": protected, "label": label, "method": method}
         rows.append({**key, **_figures(own, protected, net["why"]), **_against(plain, own, protected, method)})
     table = pd.DataFrame(rows)
@@ -111,11 +110,6 @@ def summarise(results: Results) -> pd.DataFrame:
     for column, names in (("protected", list(GROUPS)), ("method", list(METHODS))):
         table[column] = pd.Categorical(table[column], names, ordered=True)
     return table.sort_values(["protected", "label", "method"]).reset_index(drop=True)
-
-
-def _counts(net: Result, protected: str) -> dict[str, Counts]:
-    """By part; none if there is no net."""
-    return {part: counts[protected] for part, counts in net["counts"].items()}
 
 
 def _figures(counts: dict[str, Counts], protected: str, why: str) -> dict[str, Any]:

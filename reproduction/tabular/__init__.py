@@ -20,16 +20,6 @@ from reproduction.tabular.rows import ROWS
 from reproduction.tabular.table import MAIN, PAPER, blocks, latex, markdown_blocks, printed_blocks, summarise
 
 KINDS = {"fairalm": OURS, "algorithm-1": OURS, "plain": PLAIN, "constant": PLAIN}
-COLORS = {
-    "zafar": "#8c6d31",
-    "hardt": "#b5651d",
-    "donini": "#7b4173",
-    "agarwal": "#c0392b",
-    "algorithm-1": "#3b76b5",
-    "fairalm": "#0b3d75",
-    "plain": "#444444",
-    "constant": "#999999",
-}
 
 
 @dataclass(frozen=True)
@@ -58,7 +48,6 @@ class Tabular(Experiment):
     download: Annotated[bool, Option("Fetch Law, which is not shipped, if it is not there.")] = False
 
     def prepare(self) -> None:
-        """Find all data sets."""
         if "law" in self.tables and self.download:
             load_law(self.data_dir, download=True)
         for name in self.tables:
@@ -71,7 +60,6 @@ class Tabular(Experiment):
         return [TableJob(table, row, seed, with_protected) for with_protected, table, row, seed in places]
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
-        """The table."""
         return {"table": summarise(results)}
 
     def text(self, results: Results) -> Iterable[Block]:
@@ -83,11 +71,9 @@ class Tabular(Experiment):
         return markdown_blocks(summarise(results))
 
     def files(self, results: Results) -> dict[str, str]:
-        """The table for a paper."""
         return {"table.tex": latex(summarise(results))}
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        """Error against DEO, for each data set."""
         for with_protected, name, lines in blocks(summarise(results), MAIN):
             if with_protected:
                 yield f"tradeoff-{name}.png", tradeoff(lines, name)
@@ -141,7 +127,7 @@ def tradeoff(lines: pd.DataFrame, name: str) -> Any:
             xerr=line["deo_sd"] / root,
             yerr=line["error_sd"] / root,
             fmt="D" if ROWS[row].needs_group else "o",
-            color=COLORS[row],
+            color=ROWS[row].color,
             ms=8,
             mec="white",
             elinewidth=1,
@@ -150,7 +136,7 @@ def tradeoff(lines: pd.DataFrame, name: str) -> Any:
         )
         printed = PAPER.get(row, {}).get(name)
         if printed is not None:
-            axes.plot(printed.deo, printed.error, "o", mfc="none", mec=COLORS[row], ms=9, mew=1.4)
+            axes.plot(printed.deo, printed.error, "o", mfc="none", mec=ROWS[row].color, ms=9, mew=1.4)
     axes.plot([], [], "o", mfc="none", mec="#666666", ms=9, label="ring: printed in the paper")
     axes.set(xlabel="test DEO, %", ylabel="test error, %")
     axes.set_xlim(left=-0.02 * axes.get_xlim()[1])  # a point at 0 is whole

@@ -38,12 +38,10 @@ class TableJob(Job):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return f"{self.table}-{self.row}-{'with' if self.with_protected else 'without'}-{self.seed}"
 
     @property
     def config(self) -> dict[str, Any]:
-        """Also the parts and the settings."""
         return {**super().config, "parts": PARTS, "settings": ROWS[self.row].settings}
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:

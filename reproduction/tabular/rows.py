@@ -26,6 +26,7 @@ class Row:
     """A method of the table."""
 
     title: str
+    color: str  # in the figure
     make: Callable[[Setting, int], Any]  # from a setting and a seed to an estimator that is not fitted
     settings: tuple[Setting, ...]  # at most five
     is_fair: bool = True  # whether fit takes the protected attribute
@@ -56,6 +57,7 @@ def _fairalm(estimator: Any, seed: int, **settings: Any) -> FairALMClassifier:
 ROWS: dict[str, Row] = {
     "zafar": Row(
         "Zafar et al.",
+        "#8c6d31",
         lambda setting, seed: ZafarClassifier(**setting),
         # the covariance as published, and conditioned on y = 1, which is nearer to equal opportunity
         (
@@ -65,18 +67,21 @@ ROWS: dict[str, Row] = {
     ),
     "hardt": Row(
         "Hardt et al.",
+        "#b5651d",
         lambda setting, seed: HardtClassifier(_logistic(**setting), random_state=seed),
         STRENGTHS,
         needs_group=True,
     ),
-    "donini": Row("Donini et al.", lambda setting, seed: DoniniClassifier(**setting), STRENGTHS),
+    "donini": Row("Donini et al.", "#7b4173", lambda setting, seed: DoniniClassifier(**setting), STRENGTHS),
     "agarwal": Row(
         "Agarwal et al.",
+        "#c0392b",
         lambda setting, seed: AgarwalClassifier(_logistic(), random_state=seed, **setting),
         tuple({"tol": tol} for tol in (0.002, 0.005, 0.01, 0.02, 0.05)),
     ),
     "algorithm-1": Row(
         "FairALM, Algorithm 1 as written",
+        "#3b76b5",
         lambda setting, seed: _fairalm(
             _logistic(),
             seed,
@@ -87,7 +92,9 @@ ROWS: dict[str, Row] = {
         ),
         tuple({"eta": eta} for eta in (0.1, 0.3, 1.0, 3.0, 10.0)),
     ),
-    "fairalm": Row("FairALM, our default", lambda setting, seed: _fairalm(_logistic(**setting), seed), STRENGTHS),
-    "plain": Row("plain", lambda setting, seed: _logistic(**setting), STRENGTHS, is_fair=False),
-    "constant": Row("constant", lambda setting, seed: DummyClassifier(), ({},), is_fair=False),
+    "fairalm": Row(
+        "FairALM, our default", "#0b3d75", lambda setting, seed: _fairalm(_logistic(**setting), seed), STRENGTHS
+    ),
+    "plain": Row("plain", "#444444", lambda setting, seed: _logistic(**setting), STRENGTHS, is_fair=False),
+    "constant": Row("constant", "#999999", lambda setting, seed: DummyClassifier(), ({},), is_fair=False),
 }

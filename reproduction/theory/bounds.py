@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import FloatArray
+from reproduction.types import FloatArray
 
 
 class Bound(NamedTuple):

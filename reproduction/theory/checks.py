@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairalm._validation import FloatArray, IntArray
+from reproduction.types import FloatArray, IntArray
 
 ROUNDING = 1e-11  # what sums of thousands of terms may be off by
 
 
 class Case(NamedTuple):
-    """Measured values and their bounds on one family, one pair per T."""
+    """Measured values and their bounds on one family, one pair per T; a T of 0 is not shown."""
 
     where: str
     rounds: IntArray
@@ -24,69 +24,45 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """A claim, and the place where it came closest to failing, or failed most.
-
-    Attributes
-    ----------
-    name : str
-        The claim in a few words.
-    formula : str
-        What was compared.
-    holds : bool
-        Whether it held everywhere.
-    measured, bound : float
-        The two sides at the worst place.
-    where : str
-        The worst place.
-    tried : int
-        How many pairs were compared.
-    """
+    """A claim, and the place where it came closest to failing, or failed most."""
 
     name: str
     formula: str
-    holds: bool
-    measured: float
+    holds: bool  # everywhere
+    measured: float  # at the worst place, as the next two
     bound: float
     where: str
-    tried: int
+    tried: int  # pairs compared
 
     @property
     def ratio(self) -> float:
         """Measured over bound: above 1 the claim fails."""
         return self.measured / self.bound if self.bound > 0 else np.inf * self.measured
 
-    @property
-    def slack(self) -> float:
-        """Bound less measured."""
-        return self.bound - self.measured
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "ratio": self.ratio, "slack": self.slack}
+        return {**asdict(self), "ratio": self.ratio, "slack": self.bound - self.measured}
 
 
 def check(name: str, formula: str, cases: Iterable[Case]) -> Check:
     """Compare measured values with their bounds and keep the worst pair.
 
-    Examples
-    --------
     >>> case = Case("a game", np.array([1, 2]), np.array([0.1, 0.3]), np.array([0.2, 0.2]))
-    >>> found = check("small", "x <= 0.2", [case])
-    >>> found.holds, round(found.ratio, 3), found.where
+    >>> result = check("small", "x <= 0.2", [case])
+    >>> result.holds, round(result.ratio, 3), result.where
     (False, 1.5, 'a game, T = 2')
     """
-    holds, tried, worst = True, 0, None
+    holds, tried, worst, largest = True, 0, (0.0, 0.0, ""), -np.inf
     for case in cases:
-        ratio = np.where(case.measured > 0, np.inf, 0.0)  # of a bound of 0
+        ratio = np.where(case.measured > 0, np.inf, 0.0)  # for a bound of 0
         np.divide(case.measured, case.bound, out=ratio, where=case.bound > 0)
         holds &= bool((case.measured <= case.bound + ROUNDING).all())
         tried += len(ratio)
         i = int(ratio.argmax())
-        if worst is None or ratio[i] > worst[0]:
-            worst = (float(ratio[i]), float(case.measured[i]), float(case.bound[i]), _place(case, i))
-    if worst is None:
-        raise ValueError(f"There was no case to check {name!r} on.")
-    return Check(name, formula, holds, *worst[1:], tried)
+        if ratio[i] > largest:
+            place = f"{case.where}, T = {case.rounds[i]}" if case.rounds[i] else case.where
+            largest, worst = float(ratio[i]), (float(case.measured[i]), float(case.bound[i]), place)
+    return Check(name, formula, holds, *worst, tried)
 
 
 def same(name: str, formula: str, pairs: Iterable[tuple[str, Any, Any]], *, within: float = 1e-9) -> Check:
@@ -95,12 +71,6 @@ def same(name: str, formula: str, pairs: Iterable[tuple[str, Any, Any]], *, with
     >>> same("equal", "x = y", [("here", 1.0, 1.0)]).holds
     True
     """
-    cases = []
-    for where, left, right in pairs:
-        difference = np.array([abs(np.asarray(left) - np.asarray(right)).max()])
-        cases.append(Case(where, np.zeros(1, dtype=np.int64), difference, np.array([within])))
-    return check(name, formula, cases)
-
-
-def _place(case: Case, i: int) -> str:
-    return f"{case.where}, T = {case.rounds[i]}" if case.rounds[i] else case.where
+    none, limit = np.zeros(1, dtype=np.int64), np.array([within])
+    differences = ((where, np.array([abs(np.asarray(a) - np.asarray(b)).max()])) for where, a, b in pairs)
+    return check(name, formula, (Case(where, none, difference, limit) for where, difference in differences))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairalm.constraints import EqualizedOdds, EqualOpportunity
+from fairalm.measures.text import percent
 from fairalm.mixtures import best_mixture
 from reproduction.theory.bounds import first_case, second_case
 from reproduction.theory.families import Family, Models
@@ -18,19 +19,9 @@ BEYOND = 100.0  # a price no family here reaches: the constraint is met exactly
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence with its figures.
+    """A sentence with its numbers."""
 
-    Attributes
-    ----------
-    name : str
-        What it is about.
-    text : str
-        The sentence.
-    figures : dict
-        Its numbers.
-    """
-
-    name: str
+    name: str  # what it is about
     text: str
     figures: dict[str, float]
 
@@ -44,9 +35,9 @@ def leash(family: Family, rounds: int) -> Finding:
     value = proximal_value(family, last, float(eta[0]))
     text = (
         f"{family.name}: with η = 1/T and T = {rounds:,}, λ_T = {last:.2g} where {best.multiplier:.2g} is needed. The"
-        f" average play's gap is {_points(gap)}, the plain model's {_points(family.gaps[plain])}. L_T has the value"
-        f" {_points(value)}, the plain error is {_points(family.errors[plain])}, and the problem's value is"
-        f" {_points(best.value)}."
+        f" average play's gap is {percent(gap, 2)}, the plain model's {percent(family.gaps[plain], 2)}. L_T has the"
+        f" value {percent(value, 2)}, the plain error is {percent(family.errors[plain], 2)}, and the problem's value is"
+        f" {percent(best.value, 2)}."
     )
     figures = {"last": last, "best": best.multiplier, "gap": gap, "augmented_value": value, "value": best.value}
     return Finding("the leash", text, figures)
@@ -63,7 +54,7 @@ def last_play(family: Family, rounds: int, *, bound: float = 1.0) -> Finding:
         "last_error": float(family.errors[last]),
         "last_gap": float(family.gaps[last]),
     }
-    shown = [_points(value) for value in figures.values()]
+    shown = [percent(value, 2) for value in figures.values()]
     text = (
         f"{family.name}: after T = {rounds:,} rounds of the first case the average play has error {shown[0]} and gap"
         f" {shown[1]}; h_T, which Algorithm 1 returns, {shown[2]} and {shown[3]}."
@@ -74,7 +65,7 @@ def last_play(family: Family, rounds: int, *, bound: float = 1.0) -> Finding:
 def per_classifier(models: Models) -> Finding:
     """Equation 2 forbids every classifier with a gap; equation 3 asks for the gap of the mixture."""
     family = models.family(EqualOpportunity())
-    fair = family.gaps == 0  # the constants are always among these
+    fair = family.gaps == 0  # the two constants are always among these
     figures = {
         "fair": float(fair.sum()),
         "equation_2": float(family.errors[fair].min()),
@@ -82,8 +73,8 @@ def per_classifier(models: Models) -> Finding:
     }
     text = (
         f"{family.name}: equation 2 (q_i d_i = 0 for all i) allows {fair.sum()} of {len(fair)} classifiers, those with"
-        f" gap exactly 0, and its best error is {_points(figures['equation_2'])}; equation 3 (Σ q_i d_i = 0) reaches"
-        f" {_points(figures['equation_3'])}."
+        f" gap exactly 0, and its best error is {percent(figures['equation_2'], 2)}; equation 3 (Σ q_i d_i = 0) reaches"
+        f" {percent(figures['equation_3'], 2)}."
     )
     return Finding("equations 2 and 3", text, figures)
 
@@ -101,15 +92,15 @@ def cancellation(models: Models) -> Finding:
         "error_both": float(both.weights @ models.errors),
     }
     text = (
-        f"{models.name}: the best mixture with d⁰ + d¹ = 0 has d¹ = {_points(missed)} and d⁰ = {_points(alarms)}, at"
-        f" error {_points(figures['error'])}; with both gaps 0 the error is {_points(figures['error_both'])}."
+        f"{models.name}: the best mixture with d⁰ + d¹ = 0 has d¹ = {percent(missed, 2)} and d⁰ = {percent(alarms, 2)},"
+        f" at error {percent(figures['error'], 2)}; with both gaps 0 the error is {percent(figures['error_both'], 2)}."
     )
     return Finding("d⁰ + d¹ = 0", text, figures)
 
 
 def jensen(models: Models) -> Finding:
     """When eta (mu0 + mu1), which Algorithm 2 adds, is above eta/2 d², which it stands for."""
-    means = np.stack([moments.mu[0] for moments in models.moments(EqualOpportunity())])
+    means = np.stack([moments.mu[0] for moments in models.moments(EqualOpportunity(), models.wrong)])
     total = means.sum(axis=1)
     known = total > 0  # "everybody" misses nobody
     ratios = (means[known, 0] - means[known, 1]) ** 2 / (2.0 * total[known])
@@ -121,8 +112,3 @@ def jensen(models: Models) -> Finding:
         f" of {high:.1f} and {low:.1f} it is {figures['log_loss']:.1f}, and the step is none."
     )
     return Finding("the Jensen step", text, figures)
-
-
-def _points(share: float) -> str:
-    """A share in percent, as the tables have it."""
-    return f"{100 * share:.2f} %"

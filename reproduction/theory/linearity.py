@@ -1,16 +1,16 @@
-"""Observation 1: which criteria are linear in the classifier, on mixtures of real models."""
+"""Observation 1: which constraints are linear in the classifier, on mixtures of real models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from fairalm._validation import FloatArray
 from fairalm.constraints import Constraint, DemographicParity, EqualizedOdds, ErrorParity, PredictiveParity
 from fairalm.moments import Moments
 from reproduction.theory.checks import Check, same
 from reproduction.theory.families import Models
+from reproduction.types import FloatArray
 
 LINEAR: tuple[Constraint, ...] = (EqualizedOdds(), ErrorParity(), DemographicParity())
 MEMBERS = 5
@@ -31,30 +31,22 @@ def ratio_of_members(weights: FloatArray, members: list[Moments]) -> FloatArray:
 def check_observation_1(models: Models, rng: np.random.Generator, mixtures: int = 50) -> list[Check]:
     """Compare the cells' means of random mixtures of five models with the mean, and the ratio, of the members'.
 
-    Parameters
-    ----------
-    models : Models
-        The mixtures are of these, but for the last two, the constants: of nobody predicted 1 there is no rate.
-    rng : numpy.random.Generator
-        Draws members and weights.
-    mixtures : int
-        How many.
+    The last two models, the constants, are left out: where nobody is predicted 1 there is no rate.
     """
     size = min(MEMBERS, len(models.wrong) - 2)
     drawn = [rng.choice(len(models.wrong) - 2, size, replace=False) for _ in range(mixtures)]
     weights = rng.dirichlet(np.ones(size), mixtures)
 
     def pairs(
-        constraints: tuple[Constraint, ...], rule: Callable[[FloatArray, list[Moments]], FloatArray]
+        constraints: Sequence[Constraint], expected: Callable[[FloatArray, list[Moments]], FloatArray]
     ) -> Iterator[tuple[str, FloatArray, FloatArray]]:
         for constraint in constraints:
-            cells = constraint.cells(models.positive, models.group, 2)
             for number, (chosen, share) in enumerate(zip(drawn, weights, strict=True)):
-                mixed = cells.moments(share @ models.wrong[chosen])  # each person's chance to be wrong
-                members = [cells.moments(models.wrong[i]) for i in chosen]
-                yield f"{models.name}, {constraint.name}, mixture {number}", mixed.mu, rule(share, members)
+                wrong = models.wrong[chosen]
+                mixed, *members = models.moments(constraint, [share @ wrong, *wrong])  # a row's chance to be wrong
+                yield f"{models.name}, {constraint.name}, mixture {number}", mixed.mu, expected(share, members)
 
-    parity: tuple[Constraint, ...] = (PredictiveParity(),)
+    parity = [PredictiveParity()]
     return [
         same("Observation 1, EO, DP linear", "μ(q) = Σ q_i μ_i", pairs(LINEAR, mean_of_members)),
         same("PP linear (the paper: it is not)", "μ(q) = Σ q_i μ_i", pairs(parity, mean_of_members)),

@@ -3,41 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import FloatArray, IntArray
 from fairalm.game import Game
 from fairalm.methods.base import clip_to
 from reproduction.theory.families import Family
+from reproduction.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Plays:
-    """What the theory needs to know of T rounds of a game, for many T; each an array of the same length.
+    """What the theory needs to know of T rounds of a game, for many T; arrays of the same length."""
 
-    Attributes
-    ----------
-    rounds : T
-    eta : the step
-    error, gap : of the average play of the classifiers, e(q) and d(q)
-    mean, last : the average of lambda_1 ... lambda_T, and lambda_T
-    square : the mean of lambda_t²
-    earned : the mean of lambda_t d_t
-    largest : the largest absolute d_t
-    """
-
-    rounds: IntArray
-    eta: FloatArray
-    error: FloatArray
-    gap: FloatArray
-    mean: FloatArray
-    last: FloatArray
-    square: FloatArray
-    earned: FloatArray
-    largest: FloatArray
+    rounds: IntArray  # T
+    eta: FloatArray  # the step
+    error: FloatArray  # e(q) of the average play of the classifiers
+    gap: FloatArray  # d(q) of it
+    mean: FloatArray  # the average of lambda_1 ... lambda_T
+    last: FloatArray  # lambda_T
+    square: FloatArray  # the mean of lambda_t²
+    earned: FloatArray  # the mean of lambda_t d_t
+    largest: FloatArray  # the largest absolute d_t
 
     def at(self, index: npt.ArrayLike) -> Plays:
         """Some of them."""
@@ -47,8 +35,6 @@ class Plays:
 def plays_of(game: Game, eta: float) -> Plays:
     """The average plays of a game of :func:`fairalm.game.play` after each round.
 
-    Examples
-    --------
     >>> from fairalm.game import play
     >>> from fairalm.methods import FairALMLinear
     >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
@@ -77,28 +63,19 @@ def plays_of(game: Game, eta: float) -> Plays:
     )
 
 
-class DualStep(Protocol):
-    """A rule of the lambda player for one gap: a state per game, its lambda, and the state of the next round."""
-
-    def multiplier(self, state: FloatArray) -> FloatArray:
-        """Lambda."""
-
-    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
-        """The state after round t."""
-
-
 @dataclass(frozen=True)
 class LinearStep:
-    """Algorithm 1: lambda + (eta / t) d, kept within ±bound if there is one. The step of `FairALMLinear`."""
+    """Algorithm 1: lambda + (eta / t) d, kept within ±bound if there is one. The step of `FairALMLinear`.
+
+    A step turns the state of a game into its lambda, and moves the state after round t.
+    """
 
     bound: float | None = None
 
     def multiplier(self, state: FloatArray) -> FloatArray:
-        """The state itself."""
         return state
 
     def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
-        """Lambda + (eta / t) d."""
         return np.asarray(clip_to(state + eta / t * gap, self.bound))
 
 
@@ -112,28 +89,19 @@ class ExponentiatedStep:
     bound: float = 1.0
 
     def multiplier(self, state: FloatArray) -> FloatArray:
-        """Lambda, computed so that no exponential overflows."""
-        fall = np.exp(-abs(state))
+        fall = np.exp(-abs(state))  # cannot overflow
         return np.asarray(self.bound * np.sign(state) * (1.0 - fall**2) / (1.0 + fall + fall**2))
 
     def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
-        """Theta + eta d."""
         return np.asarray(state + eta * gap)
+
+
+DualStep = LinearStep | ExponentiatedStep
 
 
 def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.ArrayLike) -> Plays:
     """Play a game for each pair of `eta` and `rounds`, all at once, against the exact oracle.
 
-    Parameters
-    ----------
-    family : Family
-    step : DualStep
-        The rule of the lambda player.
-    eta, rounds : arrays of the same shape (games,)
-        The step and the length of each game.
-
-    Examples
-    --------
     >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
     >>> play_many(family, LinearStep(), [1.0, 1.0], [1, 3]).last.round(3)
     array([0.  , 0.25])

@@ -8,31 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from fairalm._validation import FloatArray
-from fairalm.exceptions import InputError
 from reproduction.theory.checks import Check, same
 from reproduction.theory.families import Family
+from reproduction.types import FloatArray
 
 ETAS = (1e-3, 1.0, 1e3)
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The solution of min e(q) over mixtures q with d(q) = 0.
+    """The solution of min e(q) over mixtures q with d(q) = 0."""
 
-    Attributes
-    ----------
-    value : float
-        The smallest error.
-    multiplier : float
-        A best lambda.
-    low, high : float
-        All of them: one if the two are equal, which they are unless a classifier with gap 0 is best by itself.
-    """
-
-    value: float
-    multiplier: float
-    low: float
+    value: float  # the smallest error
+    multiplier: float  # a best lambda
+    low: float  # the smallest of them: equal to `high` unless a classifier with gap 0 is best by itself
     high: float
 
 
@@ -42,15 +31,8 @@ def has_optimum(family: Family) -> bool:
 
 
 def optimum(family: Family) -> Optimum:
-    """Solve the problem exactly.
+    """Solve the problem exactly, for a family with gaps on both sides of 0, or one of 0.
 
-    Parameters
-    ----------
-    family : Family
-        With gaps on both sides of 0, or one of 0.
-
-    Examples
-    --------
     >>> found = optimum(Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1])))
     >>> round(found.value, 3), round(found.multiplier, 3), found.low == found.high
     (0.175, 0.25, True)
@@ -58,8 +40,6 @@ def optimum(family: Family) -> Optimum:
     >>> round(found.low, 3), round(found.high, 3)
     (0.0, 0.5)
     """
-    if not has_optimum(family):
-        raise InputError("All gaps have the same sign: no mixture of the family has gap 0.")
     equal = np.stack([family.gaps, np.ones_like(family.gaps)])
     program = linprog(family.errors, A_eq=equal, b_eq=[0.0, 1.0], method="highs")
     best, cuts = family.envelope

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
 
-from fairalm._validation import FloatArray
 from fairalm.game import play
 from fairalm.methods import FairALMLinear
 from fairalm.methods.base import clip_to
@@ -14,6 +14,7 @@ from reproduction.theory.bounds import log_term
 from reproduction.theory.checks import Case, Check, check
 from reproduction.theory.families import Family
 from reproduction.theory.plays import Plays, plays_of
+from reproduction.types import FloatArray
 
 ETAS = (0.1, 1.0, 10.0)
 
@@ -30,25 +31,15 @@ def reward_excess(plays: Plays, bound: float | None = None) -> FloatArray:
 
 
 def check_reward(families: Sequence[Family], rounds: int, *, bound: float = 1.0) -> list[Check]:
-    """The lemma with either constant, for Algorithm 1 with and without a bound on lambda, at every T up to `rounds`.
-
-    Parameters
-    ----------
-    families : sequence of Family
-    rounds : int
-        The largest T.
-    bound : float
-        B, where lambda is bounded.
-    """
+    """The lemma with either constant, for Algorithm 1 with and without |lambda| <= `bound`, at every T to `rounds`."""
 
     def games(limit: float | None) -> list[tuple[str, Plays]]:
-        found = []
-        for family in families:
-            for eta in ETAS:
-                method = FairALMLinear(eta=eta, bound=limit)
-                game = play(family.oracle(), method, tol=0.0, max_iter=rounds, early_stop=False, certify=False)
-                found.append((f"{family.name}, η = {eta:g}", plays_of(game, eta)))
-        return found
+        played = []
+        for family, eta in product(families, ETAS):
+            method = FairALMLinear(eta=eta, bound=limit)
+            game = play(family.oracle(), method, tol=0.0, max_iter=rounds, early_stop=False, certify=False)
+            played.append((f"{family.name}, η = {eta:g}", plays_of(game, eta)))
+        return played
 
     def cases(factor: float, played: list[tuple[str, Plays]], limit: float | None = None) -> Iterator[Case]:
         for where, plays in played:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from fairalm._validation import FloatArray, IntArray
 from fairalm.methods.base import clip_to
 from reproduction.theory.bounds import first_case, log_term, second_case
 from reproduction.theory.checks import Case, Check, check
 from reproduction.theory.families import Family
 from reproduction.theory.plays import LinearStep, Plays, play_many
+from reproduction.types import FloatArray, IntArray
 
 Sides = tuple[FloatArray, FloatArray]
 
@@ -22,15 +22,7 @@ def classifier_side(family: Family, plays: Plays) -> FloatArray:
 
 
 def augmented_sides(family: Family, plays: Plays, bound: float | None = None) -> Sides:
-    """L_T(q, mean) - min L_T(., mean), and max L_T(q, .) - L_T(q, mean) over |lambda| <= bound; see the theorem.
-
-    Parameters
-    ----------
-    family : Family
-    plays : Plays
-    bound : float, optional
-        B of the first case; every lambda if left out.
-    """
+    """L_T(q, mean) - min L_T(., mean), and max L_T(q, .) - L_T(q, mean) over |lambda| <= bound, if there is one."""
     best = clip_to(plays.last + plays.eta * plays.gap, bound)
     leash = ((best - plays.last) ** 2 - (plays.mean - plays.last) ** 2) / (2.0 * plays.eta)
     return classifier_side(family, plays), np.asarray((best - plays.mean) * plays.gap - leash)
@@ -66,13 +58,7 @@ def average_play_excess(family: Family, plays: Plays) -> FloatArray:
 def check_first_case(families: Sequence[Family], rounds: IntArray, *, bound: float = 1.0) -> list[Check]:
     """The first case as printed, for Algorithm 1 as written and with |lambda_t| <= B, and for the game itself.
 
-    Parameters
-    ----------
-    families : sequence of Family
-    rounds : int array
-        The T; each is a game of its own, for eta depends on it.
-    bound : float
-        B.
+    Each T in `rounds` is a game of its own, for eta depends on it.
     """
     claims = [first_case(rounds, family.largest, bound) for family in families]
 
@@ -105,14 +91,7 @@ def check_first_case(families: Sequence[Family], rounds: IntArray, *, bound: flo
 
 
 def check_second_case(families: Sequence[Family], rounds: IntArray) -> list[Check]:
-    """The second case with the constants of its proof, the bounds it rests on, and how little it asks of eta.
-
-    Parameters
-    ----------
-    families : sequence of Family
-    rounds : int array
-        The T; each is a game of its own, for eta depends on it.
-    """
+    """The second case with the constants of its proof, the bounds it rests on, and how little it asks of eta."""
 
     def played(eta: FloatArray) -> list[Plays]:
         return [play_many(family, LinearStep(), eta, rounds) for family in families]

@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairalm.exceptions import InputError
 from fairalm.game import play, saddle_gaps
 from fairalm.methods import FairALMLinear, ProxyLagrangian
-from reproduction.theory import Family, random_game, slow_game, smooth_family
 from reproduction.theory.bounds import exponentiated_gradient, first_case, second_case
 from reproduction.theory.checks import Case, check
+from reproduction.theory.families import Family, random_game, slow_game, smooth_family
 from reproduction.theory.plays import ExponentiatedStep, LinearStep, play_many, plays_of
 from reproduction.theory.reward import check_reward, reward_excess
 from reproduction.theory.saddle import (
@@ -75,8 +74,8 @@ def test_many_games_at_once_are_the_games_of_the_library(family, bound):
 
 def test_exponentiated_gradient_is_the_proxy_lagrangian_of_the_library():
     family = random_game(np.random.default_rng(4))
-    rule = ProxyLagrangian(eta=2.0, B=0.8)
-    one = plays_of(play(family.oracle(), rule, tol=0.0, max_iter=200, early_stop=False, certify=False), 2.0)
+    method = ProxyLagrangian(eta=2.0, B=0.8)
+    one = plays_of(play(family.oracle(), method, tol=0.0, max_iter=200, early_stop=False, certify=False), 2.0)
     many = play_many(family, ExponentiatedStep(0.8), one.eta, one.rounds)
     np.testing.assert_allclose(many.last, one.last, atol=1e-12)
     np.testing.assert_allclose(many.error, one.error, atol=1e-12)
@@ -205,24 +204,3 @@ def test_smooth_family_is_slow_for_a_small_step():
     plays = play_many(smooth_family(), LinearStep(), [0.1, 1.0], [2000, 2000])
     gaps = larger(original_sides(smooth_family(), plays, 1.0))
     assert gaps[0] > 100 * gaps[1]
-
-
-@pytest.mark.parametrize(
-    ("errors", "gaps", "words"),
-    [
-        ([], [], "one error and one gap"),
-        ([0.1], [0.1, 0.2], "one error and one gap"),
-        ([0.1, np.nan], [0.1, 0.2], "finite"),
-        ([0.1, 0.2], [0.0, 0.0], "no game"),
-    ],
-)
-def test_garbage_is_refused(errors, gaps, words):
-    with pytest.raises(InputError, match=words):
-        Family("bad", np.array(errors), np.array(gaps))
-
-
-def test_makers_refuse_garbage():
-    with pytest.raises(InputError, match="at least one"):
-        random_game(np.random.default_rng(0), 0)
-    with pytest.raises(InputError, match=r"\(0, 1\]"):
-        slow_game(0.0)

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairalm.constraints import DemographicParity, EqualizedOdds, EqualOpportunity, PredictiveParity
-from fairalm.exceptions import InputError
-from reproduction.theory import Family, adult_models, random_game, saddle_curves, slopes
+from fairalm.constraints import DemographicParity, EqualOpportunity, PredictiveParity
+from reproduction.theory.curves import BEST, BEST_EG, EG, FASTER, FIRST, SECOND, lengths, saddle_curves, slopes
+from reproduction.theory.families import Family, adult_models, random_game
 from reproduction.theory.findings import cancellation, jensen, last_play, leash, per_classifier
 from reproduction.theory.linearity import check_observation_1
 from reproduction.theory.proximal import check_lemma_1, has_optimum, optimum, proximal_value
-from reproduction.theory.rates import BEST, BEST_EG, EG, FASTER, FIRST, SECOND, lengths
 
 TWO = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
 
@@ -31,9 +30,6 @@ def test_lemma_1_by_linear_program(seed):
         found = optimum(family)
         assert found.low - 1e-9 <= found.multiplier <= found.high + 1e-9
         assert family.floor(np.array([found.low]))[0] == pytest.approx(found.value, abs=1e-9)
-    else:
-        with pytest.raises(InputError, match="same sign"):
-            optimum(family)
 
 
 def test_lemma_1_needs_the_right_centre():
@@ -54,7 +50,7 @@ def test_lambda_is_not_unique_where_a_fair_classifier_is_best():
 
 
 def test_models_are_real_and_reproducible(models):
-    again = adult_models(20, rows=4000, seed=1)
+    again = adult_models.__wrapped__(20, rows=4000, seed=1)
     assert (again.wrong == models.wrong).all()
     assert models.wrong.shape == (22, 4000)
     assert models.errors[:20].max() < 0.3
@@ -62,17 +58,14 @@ def test_models_are_real_and_reproducible(models):
     family = models.family(EqualOpportunity())
     assert family.gaps[-2:].tolist() == [0.0, 0.0]
     assert np.ptp(family.gaps) > 0.05
-    with pytest.raises(InputError, match="2 gaps"):
-        models.family(EqualizedOdds())
 
 
 def test_observation_1(models):
     linear, parity, fraction = check_observation_1(models, np.random.default_rng(0), mixtures=10)
     assert (linear.holds, parity.holds, fraction.holds) == (True, False, True)
     assert parity.measured > 1e-3
-    cells = PredictiveParity().cells(models.positive, models.group, 2)
-    members = [cells.moments(models.wrong[i]) for i in (0, 1)]
-    mixed = cells.moments(0.5 * models.wrong[0] + 0.5 * models.wrong[1])
+    pair = models.wrong[:2]
+    mixed, *members = models.moments(PredictiveParity(), [0.5 * pair[0] + 0.5 * pair[1], *pair])
     low, high = np.sort([member.mu for member in members], axis=0)
     assert ((mixed.mu >= low) & (mixed.mu <= high)).all()  # between its members', all the same
 
@@ -99,14 +92,14 @@ def test_last_play_keeps_its_gap():
 
 def test_curves_tell_the_two_problems_apart():
     curves = saddle_curves(TWO, 3000)
-    last = curves[curves["T"] == 3000].set_index("rule")
+    last = curves[curves["T"] == 3000].set_index("step")
     assert set(last.index) == {SECOND, FASTER, FIRST, BEST, EG, BEST_EG}
     assert last.loc[SECOND, "augmented"] < 1e-3 < 0.1 < last.loc[SECOND, "original"]
     assert last.loc[FASTER, "augmented"] < 1e-2 * last.loc[SECOND, "augmented"]
     assert last.loc[BEST, "original"] < last.loc[FIRST, "original"] < 0.05
     assert last.loc[BEST_EG, "original"] <= last.loc[EG, "original"]
     assert last["augmented"].isna().sum() == 2
-    fitted = slopes(curves).set_index("rule")
+    fitted = slopes(curves).set_index("step")
     assert fitted.loc[SECOND, "augmented"] == pytest.approx(-1, abs=0.02)
     assert fitted.loc[SECOND, "original"] == pytest.approx(0, abs=0.05)
     assert fitted.loc[EG, "original"] == pytest.approx(-0.5, abs=0.15)
@@ -114,13 +107,7 @@ def test_curves_tell_the_two_problems_apart():
 
 def test_slope_of_a_power_is_its_exponent():
     T = lengths(1000)
-    table = pd.DataFrame({"family": "f", "rule": "r", "T": T, "augmented": np.nan, "original": 3.0 * T**-0.7})
+    table = pd.DataFrame({"family": "f", "step": "s", "T": T, "augmented": np.nan, "original": 3.0 * T**-0.7})
     found = slopes(table)
     assert found.loc[0, "original"] == pytest.approx(-0.7)
     assert np.isnan(found.loc[0, "augmented"])
-
-
-@pytest.mark.parametrize(("settings", "words"), [({"n_models": 1}, "at least 2"), ({"rows": 100}, "2000")])
-def test_models_refuse_garbage(settings, words):
-    with pytest.raises(InputError, match=words):
-        adult_models(**settings)
