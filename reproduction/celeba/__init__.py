@@ -104,23 +104,18 @@ class Celeba(Experiment):
         return results + run(large)
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
-        """The paper's table, and what eta does to the small net."""
         return {"table": points(results), "eta": eta_table(results)}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """The eta of ResNet-18."""
         return {"chosen_eta": choose_eta(results)}
 
     def text(self, results: Results) -> Iterable[Block]:
-        """Both tables."""
         return blocks(results, digits=0)
 
     def markdown(self, results: Results) -> Iterable[Block]:
-        """Both tables, without empty lines."""
         return filter(None, blocks(results))
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        """Error against DEO, and the training profiles."""
         yield "points.png", draw_points(points(results))
         yield "profiles.png", draw_profiles(results)
 

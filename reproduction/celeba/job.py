@@ -54,13 +54,11 @@ class NetJob(Job):
 
     @property
     def name(self) -> str:
-        """Its name."""
         eta = "" if self.eta is None else f"-{self.eta:g}"
         return f"{self.net}-{self.method}{eta}{'-accumulating' * self.accumulates}-{self.seed}"
 
     @property
     def config(self) -> dict[str, Any]:
-        """Also how the net is trained."""
         return {**super().config, "batch_size": BATCH_SIZE, **TRAINING[self.net]}
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
@@ -123,7 +121,6 @@ class HeadJob(Job):
 
     @property
     def config(self) -> dict[str, Any]:
-        """Also the settings."""
         return {**super().config, **FEATURES, "tols": TOLS}
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:

@@ -64,14 +64,12 @@ class Verbs(Experiment):
         ]
 
     def _sizes(self) -> dict[str, int]:
-        """Pixels on a side of each data set."""
         return {job.data: job.config["size"] for job in self.jobs()}
 
     def _images(self, data: str, seed: int = 0) -> Any:
         return load_images(data, seed, self._sizes()[data], self.data_dir, self.imsitu)
 
     def prepare(self) -> None:
-        """Find all images."""
         for data in self._sizes():
             self._images(data)
 
@@ -90,24 +88,19 @@ class Verbs(Experiment):
         return table.zeros({pair[0]: imsitu_counts(self.imsitu or self.data_dir, pair=pair) for pair in pairs})
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
-        """The means over the seeds."""
         return {"table": table.summarise(results)}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """The other tables."""
         tables = {"differences": table.differences(results), "steadiness": table.steadiness(results)}
         return {name: found.to_dict("records") for name, found in {**tables, "zero": self._zeros()}.items()}
 
     def text(self, results: Results) -> Iterator[Block]:
-        """A table for each data set, and what follows from them."""
         return table.text_blocks(results, self._zeros(), self.seeds)
 
     def markdown(self, results: Results) -> Iterable[Block]:
-        """Also the paper's table."""
         return chain(filter(None, self.text(results)), table.more_blocks(results))
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        """Curves by epoch, error against DEO, and both against eta."""
         yield "profiles.png", draw_profiles(results)
         if "waterbirds" in self.sets:
             yield "tradeoff.png", draw_tradeoff(table.summarise(results))
@@ -118,12 +111,11 @@ class Verbs(Experiment):
         for data in self._sizes():
             found = [result for result in results if result["config"]["data"] == data]
             found.sort(key=lambda result: result["config"]["method"] != table.OURS)  # the first model has the verdict
-            yield Page(
-                f"report-{data}", data, self._images(data), [*map(_model, found)], None, {"image_column": "file"}
-            )
+            yield Page(f"report-{data}", data, self._images(data), [*map(model, found)], None, {"image_column": "file"})
 
 
-def _model(result: Result) -> Model:
+def model(result: Result) -> Model:
+    """A head on a page."""
     config, history, row = result["config"], result["history"], ROWS[result["config"]["method"]]
     kind = KINDS.get(row.method, OTHER)
     settings = {name: config[name] for name in ("net", "size", "epochs", "batch_size", "lr", "tol")}

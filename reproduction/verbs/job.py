@@ -94,7 +94,6 @@ class HeadJob(Job):
 
     @property
     def name(self) -> str:
-        """Its name."""
         return f"{self.data}-{self.method}-{self.seed}"
 
     @property

@@ -124,7 +124,7 @@ def ranges(results: Results) -> pd.DataFrame:
             decades = [gap[(etas >= 0.99 * eta) & (etas <= 10.1 * eta)] for eta in etas if 9.9 * eta <= etas.max()]
             useful = (gap <= plain["deo"][seed] / 2) & (error <= plain["error"][seed] + 0.02)
             lines[method, seed] = [np.ptp(error), np.ptp(gap), max(map(np.ptp, decades)), useful.mean()]
-    return pd.DataFrame.from_dict(lines, orient="index", columns=list(RANGES))
+    return pd.DataFrame(lines, index=list(RANGES)).T
 
 
 def steadiness(results: Results) -> pd.DataFrame:
@@ -193,7 +193,7 @@ def zero_table(found: pd.DataFrame) -> Table:
     """What a DEO of 0 can mean."""
     heads: dict[Any, str] = {"verb": "verb (+)", "rates": "0 at", "high": "up to"}
     return text_table(
-        found.assign(off=found["off"].map("{:.2f}".format)), {name: heads.get(name, name) for name in found}
+        found.assign(off=found["off"].map("{:.2f}".format)), {str(name): heads.get(name, str(name)) for name in found}
     )
 
 
