@@ -12,7 +12,8 @@ from scipy.special import stdtrit
 
 from fairalm.measures import Measure
 from fairalm.measures.means import means_of
-from fairalm.measures.text import with_interval
+from fairalm.measures.text import interval, with_interval
+from reproduction.experiment import Table
 
 
 def columns(measures: Mapping[str, Measure | Mapping[str, Any]], *, scale: float = 1.0) -> dict[str, float]:
@@ -45,6 +46,29 @@ def column_text(row: Mapping[Any, Any], name: str, digits: int = 1, **form: Any)
 def measure_text(measure: Measure, **form: Any) -> str:
     """The same from a measure."""
     return column_text(columns({"value": measure}), "value", **form)
+
+
+def text_table(
+    table: pd.DataFrame, heads: Mapping[str, str], digits: Mapping[str, tuple[int, int]] | None = None
+) -> Table:
+    """Columns of a table as text under these heads, numbers as they are with their interval, if they have one.
+
+    `digits` after the point, of a number with an interval and of the ends, are 1 unless they are given by column.
+
+    >>> text_table(pd.DataFrame([{"model": "ours", "deo": 1.12, "deo_low": 0, "deo_high": 5.6}]), {"deo": "DEO"}).rows
+    [['1.1 [0.0, 5.6]']]
+    """
+
+    def text(line: Mapping[Any, Any], name: str) -> str:
+        value, low, high = (line.get(name + end, np.nan) for end in ("", "_low", "_high"))
+        if not isinstance(value, float):
+            return str(value)
+        if np.isnan(low):
+            return "" if np.isnan(value) else f"{value:.1f}"
+        own, ends = (digits or {}).get(name, (1, 1))
+        return f"{value:.{own}f} {interval(low, high, ends, scale=1)}"
+
+    return Table(list(heads.values()), [[text(line, name) for name in heads] for line in table.to_dict("records")])
 
 
 def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:

@@ -39,7 +39,8 @@ SHARES = ["error", "deo", "signed", "chance", "train_error", "train_deo"]
 COLUMNS = ["label", "seed", *SHARES, "epochs", "reached"]  # of table.csv
 LEGEND = (
     "Percent on the test images. error and DEO: mean [95 % interval] and standard deviation over the seeds. to 20 %:"
-    " epochs until the test error is 20 % or less, median over the seeds; a net that never does is later than any."
+    " epochs until the test error is 20 % or less, median over the seeds (and how many nets never get there, which count"
+    " as later than any)."
 )
 CLAIMS_LEGEND = (
     "Seed by seed against the unconstrained net, with 95 % intervals. Means: the difference, in points. Variances: the"
@@ -47,7 +48,6 @@ CLAIMS_LEGEND = (
     " interval (for epochs, of the share of later seeds among those that differ) supports the paper; open: it does not"
     " tell."
 )
-CHANGES_LEGEND = "What else changes: the unconstrained net's mean and the mean difference, with 95 % intervals."
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,14 @@ class XrayJob(Job):
 
     @property
     def title(self) -> str:
-        """The method with its eta."""
         return self.method if self.eta is None else f"{self.method}-{self.eta:g}"
 
     @property
     def name(self) -> str:
-        """Its name."""
         return f"{self.title}-{self.seed}"
 
     @property
     def config(self) -> dict[str, Any]:
-        """Also the constants, and the label in tables."""
         label = self.title.replace("-", ", eta ") if self.eta else self.method
         return {**super().config, "label": label, "test": TEST, "batch_size": BATCH_SIZE, "lr": RATE}
 
@@ -134,11 +131,9 @@ class Xray(Experiment):
     size: Annotated[int, Option("Pixels on a side.", whole(32), "PIXELS")] = 64
 
     def prepare(self) -> None:
-        """Read the images."""
         load_xray(self.data_dir, size=self.size)
 
     def jobs(self) -> list[XrayJob]:
-        """Every method with every seed, and a net that predicts the hospital."""
         methods = [(PLAIN, None), *(("fairalm", eta) for eta in self.eta), *[("pi-control", None)] * self.pi_control]
         nets = [(method, self.first + i, eta) for method, eta in methods for i in range(self.seeds)]
         return [
@@ -147,16 +142,14 @@ class Xray(Experiment):
         ]
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
-        """Every net."""
         return {"table": net_table(results)[COLUMNS]}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """The means over the seeds, in place of every net, and the claims."""
+        # the means over the seeds, in place of every net
         tables = {"table": summarise(net_table(results)), "claims": claims(net_table(results))}
         return {name: table.to_dict("records") for name, table in tables.items()}
 
     def text(self, results: Results) -> Iterator[Block]:
-        """The means and the claims."""
         nets = net_table(results)
         yield f"Tuberculosis from X-rays; {nets['seed'].nunique()} seeds, {nets['epochs'].max()} epochs"
         yield from (means_text(nets), "", f"{LEGEND} {small_print(results)}")
@@ -166,18 +159,14 @@ class Xray(Experiment):
             yield from ("", Table(head, rows, left=2), "", CLAIMS_LEGEND)
 
     def markdown(self, results: Results) -> Iterator[Block]:
-        """Also what else changes."""
         yield from filter(None, self.text(results))
-        if (table := changes_text(net_table(results))).rows:
-            yield from (CHANGES_LEGEND, table)
+        yield from changes_text(net_table(results))
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        """The paper's figure, and the curves."""
         yield "xray.png", draw_boxes(net_table(results))
         yield "profiles.png", draw_profiles(_without_hospital(results))
 
     def pages(self, results: Results) -> Iterator[Page]:
-        """Every net."""
         models = []
         for result in _without_hospital(results):
             config, profile = result["config"], result["profile"]
@@ -261,17 +250,18 @@ def means_text(nets: pd.DataFrame) -> Table:
         spreads = [f"{100 * line[f'{name}_sd']:.1f}".replace("nan", "") for name in MEASURES]
         median = f"> {line['epochs']}" if np.isinf(line["median"]) else f"{line['median']:g}"
         row = [line["label"], column_text(line, "error"), spreads[0], column_text(line, "deo"), spreads[1]]
-        rows.append([*row, median + f" ({line['never']} never)" * bool(line["never"])])
+        rows.append([*row, median + f" ({line['never']})" * bool(line["never"])])
     return Table(["method", "error", "sd", "DEO", "sd", "to 20 %"], rows)
 
 
-def changes_text(nets: pd.DataFrame) -> Table:
-    """The unconstrained net's mean of every figure that is not in table.csv, and the mean difference."""
-    rows, others = [], [name for name in nets if name not in COLUMNS]
+def changes_text(nets: pd.DataFrame) -> Iterator[Block]:
+    """What else changes, in the columns that are not in table.csv."""
+    others = [name for name in nets if name not in COLUMNS]
     for name, fair, plain in _pairs(nets):
         before, change = means_of(plain[others]), differences_of(fair[others], plain[others])
-        rows += [[name, key, measure_text(before[key]), measure_text(change[key], sign="+")] for key in change]
-    return Table(["method", "figure", "unconstrained", "change"], rows, left=2)
+        yield f"What else changes with {name}: means with 95 % intervals, and differences seed by seed."
+        rows = [[key, measure_text(before[key]), measure_text(change[key], sign="+")] for key in change]
+        yield Table(["figure", "unconstrained", "change"], rows)
 
 
 def small_print(results: Results) -> str:
