@@ -139,7 +139,10 @@ def write_files(experiment: Experiment, results: Results, command: str) -> list[
     names, lines = sorted(files), []
     try:
         for name, figure in experiment.figures(results):
-            write_png(out / name, figure)
+            if callable(figure):
+                figure(path=out / name)
+            else:
+                write_png(out / name, figure)
             names.append(name)
     except ImportError as error:
         lines.append(f"No figures: {error}")

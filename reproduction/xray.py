@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,11 +25,10 @@ from fairalm.methods import METHODS, Unconstrained
 from reproduction.experiment import Block, Experiment, Job, Result, Results, Table
 from reproduction.figures import COLORS, new_figure, panels, tidy
 from reproduction.options import Option, positives, whole
-from reproduction.page import OURS, Model, Page, net_entry
-from reproduction.page import PLAIN as PLAIN_KIND
+from reproduction.page import OURS, PLAIN, Model, Page, net_entry
 from reproduction.seeds import column_text, columns, measure_text, over_seeds, paired, variance_ratio
 
-PLAIN = "unconstrained"
+UNCONSTRAINED = "unconstrained"
 HOSPITAL = "hospital"  # in place of a method: an unconstrained net that predicts the hospital, for heat maps
 TEST = 0.25  # share of the images that a seed sets aside, as in the paper
 BATCH_SIZE, RATE = 32, 3e-4
@@ -39,14 +38,12 @@ SHARES = ["error", "deo", "signed", "chance", "train_error", "train_deo"]
 COLUMNS = ["label", "seed", *SHARES, "epochs", "reached"]  # of table.csv
 LEGEND = (
     "Percent on the test images. error and DEO: mean [95 % interval] and standard deviation over the seeds. to 20 %:"
-    " epochs until the test error is 20 % or less, median over the seeds (and how many nets never get there, which count"
-    " as later than any)."
+    " median over the seeds of the epochs until the test error is 20 % or less (in brackets: nets that never do)."
 )
 CLAIMS_LEGEND = (
     "Seed by seed against the unconstrained net, with 95 % intervals. Means: the difference, in points. Variances: the"
-    " ratio, by Pitman and Morgan. Epochs: in how many seeds the method gets there sooner, and later. shown: the"
-    " interval (for epochs, of the share of later seeds among those that differ) supports the paper; open: it does not"
-    " tell."
+    " ratio, by Pitman and Morgan. shown: the interval (for epochs, that of the share of later seeds among those that"
+    " differ) supports the paper; open: it does not tell."
 )
 
 
@@ -87,7 +84,7 @@ class XrayJob(Job):
             data = data.retarget(target=data.protected[0], protected=data.target)
         train, test, begin = data.rows(rest), data.rows(held_out), time.perf_counter()
         method = METHODS.get(self.method, Unconstrained)(**{"eta": self.eta} if self.eta else {})
-        settings = {"net": "resnet18", "epochs": self.epochs, "batch_size": BATCH_SIZE, "lr": RATE}
+        settings: dict[str, Any] = {"net": "resnet18", "epochs": self.epochs, "batch_size": BATCH_SIZE, "lr": RATE}
         with warnings.catch_warnings(), threadpool_limits(1):  # sums in another order would give another net
             warnings.simplefilter("ignore", ToleranceWarning)  # the gap is in the table
             model = fit_pictures(  # nothing is chosen by the test images
@@ -97,7 +94,7 @@ class XrayJob(Job):
         if self.nets is not None:
             model.save(self.nets / self.title)
         profile = model.history.filter(regex="^(train|valid)_(error|deo)").to_dict("list")
-        profile = {name.replace("valid_", "test_"): values for name, values in profile.items()}
+        profile = {str(name).replace("valid_", "test_"): values for name, values in profile.items()}
         entry = net_entry(test.y, model.logits(test), test.groups)
         return {"entry": entry, "profile": profile, "seconds": seconds}
 
@@ -134,12 +131,12 @@ class Xray(Experiment):
         load_xray(self.data_dir, size=self.size)
 
     def jobs(self) -> list[XrayJob]:
-        methods = [(PLAIN, None), *(("fairalm", eta) for eta in self.eta), *[("pi-control", None)] * self.pi_control]
+        methods = [(UNCONSTRAINED, None), *(("fairalm", eta) for eta in self.eta)]
+        methods += [("pi-control", None)] * self.pi_control
         nets = [(method, self.first + i, eta) for method, eta in methods for i in range(self.seeds)]
-        return [
-            XrayJob(*net, self.epochs, self.size, self.out / "nets" if net[1] == self.first else None)
-            for net in (*nets, (HOSPITAL, self.first, None))
-        ]
+        nets.append((HOSPITAL, self.first, None))
+        folders = {self.first: self.out / "nets"}
+        return [XrayJob(*net, self.epochs, self.size, folders.get(net[1])) for net in nets]
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
         return {"table": net_table(results)[COLUMNS]}
@@ -170,7 +167,7 @@ class Xray(Experiment):
         models = []
         for result in _without_hospital(results):
             config, profile = result["config"], result["profile"]
-            kind = PLAIN_KIND if config["method"] == PLAIN else OURS
+            kind = PLAIN if config["method"] == UNCONSTRAINED else OURS
             settings = {name: config[name] for name in ("eta", "epochs", "batch_size", "lr", "size")}
             shown = {"net": "resnet18", **settings}, {"error": profile["test_error"], "gap": profile["test_deo"]}
             models.append(Model(config["label"], kind, result["entry"], config["seed"], result["seconds"], *shown))
@@ -180,9 +177,9 @@ class Xray(Experiment):
 
 def _without_hospital(results: Results) -> list[Result]:
     nets = [result for result in results if result["config"]["method"] != HOSPITAL]
-    if not nets:
-        raise InputError("Every net for tuberculosis failed; see the warnings above.")
-    return nets
+    if nets:
+        return nets
+    raise InputError("Every net for tuberculosis failed; see the warnings above.")
 
 
 def net_table(results: Results) -> pd.DataFrame:
@@ -214,22 +211,18 @@ def summarise(nets: pd.DataFrame) -> pd.DataFrame:
     return over_seeds(nets, ["label"], SHARES).merge(more, on="label")
 
 
-def _pairs(nets: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    return paired({str(name): part.set_index("seed") for name, part in nets.groupby("label", sort=False)}, PLAIN)
-
-
 def claims(nets: pd.DataFrame) -> pd.DataFrame:
     """What the paper says is lower than in the unconstrained net, measured seed by seed: one line per method and claim.
 
     ``value``, ``low`` and ``high`` would be ``neutral`` without any difference; ``measured`` has them in words.
     """
     lines = []
-    for name, fair, plain in _pairs(nets):
+    for name, fair, plain in paired(dict([*nets.set_index("seed").groupby("label", sort=False)]), UNCONSTRAINED):
         means = columns(differences_of(fair[[*MEASURES]], plain[[*MEASURES]]))
-        rows: list[tuple[str, Sequence[float], float, str]] = []
+        rows: list[tuple[str, Any, float, str]] = []
         for measure, word in MEASURES.items():
             mean = [means[measure + end] for end in ("", "_low", "_high")]
-            rows.append((f"mean {word}", mean, 0.0, with_interval(*mean, unit="", sign="+")))
+            rows.append((f"mean {word}", mean, 0.0, column_text(means, measure, sign="+")))
             ratio = variance_ratio(fair[measure], plain[measure])
             text = "undefined" if np.isnan(ratio[0]) else f"× {with_interval(*ratio, 2, unit='', scale=1)}"
             rows.append((f"variance of {word}", ratio, 1.0, text))
@@ -257,7 +250,7 @@ def means_text(nets: pd.DataFrame) -> Table:
 def changes_text(nets: pd.DataFrame) -> Iterator[Block]:
     """What else changes, in the columns that are not in table.csv."""
     others = [name for name in nets if name not in COLUMNS]
-    for name, fair, plain in _pairs(nets):
+    for name, fair, plain in paired(dict([*nets.set_index("seed").groupby("label", sort=False)]), UNCONSTRAINED):
         before, change = means_of(plain[others]), differences_of(fair[others], plain[others])
         yield f"What else changes with {name}: means with 95 % intervals, and differences seed by seed."
         rows = [[key, measure_text(before[key]), measure_text(change[key], sign="+")] for key in change]
@@ -272,13 +265,12 @@ def small_print(results: Results) -> str:
     trained = "; ".join(f"{name} {error:.1f} and {deo:.1f}" for name, error, deo in means)
     text = f"A test part has {few} with tuberculosis: there, a net without any gap shows a DEO of"
     text += f" {100 * nets['chance'].mean():.1f} on average. Error and DEO on the training images in the last epoch:"
-    text += f" {trained}."
-    for result in results:
-        if result["config"]["method"] == HOSPITAL:
-            error = column_text(columns({"error": result["entry"]["error"]}), "error", unit=" %")
-            seed = result["config"]["seed"]
-            text += f" A net trained to predict the hospital errs on {error} of seed {seed}'s test images."
-    return text
+    for result in [result for result in results if result["config"]["method"] == HOSPITAL]:
+        error = column_text(columns({"error": result["entry"]["error"]}), "error", unit=" %")
+        trained += (
+            f". A net that predicts the hospital errs on {error} of seed {result['config']['seed']}'s test images"
+        )
+    return f"{text} {trained}."
 
 
 def _color(name: str) -> str:
@@ -309,8 +301,8 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
         # a little apart, or equal curves would hide each other
         steps.step(epochs, share + 0.7 * shift, where="post", color=_color(name), label=name)
     steps.set(title=f"nets with test error ≤ {100 * REACHED:.0f} % so far, %", xlabel="epoch", ylim=(0, 105))
-    for axes, place in ((boxes[1], "upper right"), (steps, "upper left")):
-        axes.legend(fontsize=8, frameon=False, loc=place)
+    for axes, corner in ((boxes[1], "upper right"), (steps, "upper left")):
+        axes.legend(fontsize=8, frameon=False, loc=corner)
     for axes in (*boxes, steps):
         tidy(axes)
     figure.suptitle(f"Tuberculosis in X-rays of two hospitals, {nets['seed'].nunique()} seeds; grey lines join a seed")
@@ -324,13 +316,11 @@ def draw_profiles(nets: Results) -> Any:
     figure, grid = panels(11, 6, rows, names, "epoch", sharex=True, sharey="row")
     for (measure, name), axes in grid.items():
         profiles = [net["profile"] for net in nets if net["config"]["label"] == name]
-        test, train = (
-            100 * np.array([p[f"{part}_{measure}"] for p in profiles], float).T for part in ("test", "train")
-        )
-        epochs, color = np.arange(1, len(test) + 1), _color(name)
-        axes.plot(epochs, test, color=color, lw=0.6, alpha=0.4)
-        axes.plot(epochs, test.mean(axis=1), color=color, lw=2.5, label="test, mean of the seeds")
-        axes.plot(epochs, train.mean(axis=1), color=color, lw=1.5, ls="--", label="training, mean")
+        curves = {part: 100 * np.array([p[f"{part}_{measure}"] for p in profiles], float) for part in ("test", "train")}
+        epochs, color = np.arange(1, curves["test"].shape[1] + 1), _color(name)
+        axes.plot(epochs, curves["test"].T, color=color, lw=0.6, alpha=0.4)
+        axes.plot(epochs, curves["test"].mean(axis=0), color=color, lw=2.5, label="test, mean of the seeds")
+        axes.plot(epochs, curves["train"].mean(axis=0), color=color, lw=1.5, ls="--", label="training, mean")
         if measure == "error":
             axes.axhline(100 * REACHED, color="#333333", lw=0.8, ls=":")
     grid["error", names[0]].legend(fontsize=8, frameon=False)
