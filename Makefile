@@ -1,13 +1,16 @@
 # make demo   environment, install, and the main job on the data shipped in the package
 # make test   everything that CI runs
 # make bench  the long measurements behind the pages in docs/
+# make reproduce NAME=tabular  an experiment of the paper: tabular, labels, celeba, verbs, xray, looks or theory
 # make screenshots  the pictures of the report in docs/
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test bench screenshots lint types unit wheel data clean help
+NAME ?= tabular
+
+.PHONY: demo test bench reproduce screenshots lint types unit wheel data clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -52,6 +55,9 @@ bench: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/comparators.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
+
+reproduce: $(VENV)/.dev
+	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)
 
 screenshots: $(VENV)/.dev
 	$(BIN)/fairalm demo --rows 8000 -o build/demo

@@ -50,17 +50,19 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_exist(page):
-    """Each `fairalm ...` line of a shell block names a command and options that --help knows."""
+    """Each `fairalm ...` or `python -m reproduction ...` line of a shell block names what --help knows."""
     shell = "".join(re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
-    commands = re.findall(r"^fairalm (reproduce [\w-]+|\w+)([^\n#]*)", shell, re.MULTILINE)
+    shell = re.sub(r"^fairalm ", "python -m fairalm ", shell, flags=re.MULTILINE)
+    commands = re.findall(r"^python -m ((?:fairalm|reproduction) \w+)([^\n#]*)", shell, re.MULTILINE)
     for command, rest in commands:
         done = subprocess.run(
-            [sys.executable, "-m", "fairalm", *command.split(), "--help"],
+            [sys.executable, "-m", *command.split(), "--help"],
             capture_output=True,
             text=True,
             check=False,
+            cwd=ROOT,
             env={"COLUMNS": "200", "NO_COLOR": "1", "PATH": ""},
         )
-        assert done.returncode == 0, f"{page.name}: fairalm {command}: {done.stderr}"
+        assert done.returncode == 0, f"{page.name}: {command}: {done.stderr}"
         for option in re.findall(r"--[a-z-]+", rest):
-            assert option in done.stdout, f"{page.name}: fairalm {command} has no {option}"
+            assert option in done.stdout, f"{page.name}: {command} has no {option}"

@@ -22,7 +22,6 @@ LAYERS = [
     {"vision"},
     {"runs"},
     {"report"},
-    {"experiments"},
     {"cli", "__main__"},
 ]
 BACKENDS = {"sklearn", "nn", "boost", "spark"}

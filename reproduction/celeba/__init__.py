@@ -1,0 +1,251 @@
+"""CelebA, "Attractive" by gender: the paper's table, its training profiles and what eta does to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from fairalm.datasets.images import load_celeba
+from fairalm.measures.means import means_of
+from fairalm.selection import select_nvp
+from reproduction.celeba.job import FEATURES, TRAINING, HeadJob, NetJob
+from reproduction.experiment import Block, Experiment, Job, Result, Results
+from reproduction.figures import COLORS, interval_point, new_figure, panels, tidy
+from reproduction.labels.job import group_names
+from reproduction.options import Option, whole
+from reproduction.page import OTHER, OURS, PLAIN, Model, Page
+from reproduction.seeds import columns, text_table
+
+FIGURES = {"error": "error", "deo": "DEO", "fnr_women": "FNR women", "fnr_men": "FNR men"}
+#: The paper's "Quantitative Results on CelebA". Two are quoted there (Sattigeri et al. 2018, Quadrianto et al. 2019).
+PAPER = {
+    "Fairness GAN": (26.6, 22.5, 21.2, 43.7),
+    "Quadrianto": (24.1, 12.4, 12.8, 25.2),
+    "the paper": (24.5, 10.4, 6.6, 17.0),
+}
+KINDS = {"unconstrained": PLAIN, "l2": OTHER}
+ARM = ["method", "eta", "accumulates"]
+POINT_LEGEND = (
+    "Percent of the test part, with 95 % intervals; the first three are the paper's, without. Heads: a last layer on"
+    " frozen features, fair to within the tolerance named. FNR: attractive people who are not predicted to be."
+)
+ETA_LEGEND = (
+    "Three-layer ReLU net at 28 pixels; means over the seeds on the test part after the last epoch, with Student's 95 %"
+    " intervals, cut at 0 and 100. predicted +: share predicted attractive. swing: mean change of the error from one"
+    " epoch to the next. *: gradients are never set to zero, as in the authors' l2."
+)
+PROFILES = {"error": "test error, %", "deo": "test DEO, %", "selection": "predicted attractive, %"}
+SHADES = (COLORS["unconstrained"], "#9ecae1", "#4292c6", "#08519c", "#fdbe85", "#fd8d3c", "#d94801", "#7f2704")
+#: column of profiles.png -> the method beside the unconstrained net, and whether gradients accumulate
+FAMILIES = {"FairALM": ("fairalm", False), "l2": ("l2", False), "l2, gradients never zeroed": ("l2", True)}
+
+
+class Plan(NamedTuple):
+    """How much to run; the paper's etas, and two smaller ones with which FairALM's net is more than a constant."""
+
+    epochs: int = 5
+    resnet_epochs: int = 2
+    limit: int | None = None  # the largest number of faces of each part
+    fairalm: tuple[float, ...] = (0.01, 0.1, 20.0, 40.0, 60.0, 80.0)
+    l2: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 3.0)
+    accumulating: tuple[float, ...] = (0.001, 3.0)  # l2 whose gradients are never set to zero
+
+
+PLANS = {False: Plan(), True: Plan(3, 1, 1500, (0.1, 20.0), (0.1, 3.0), (0.1,))}  # by --quick
+
+
+@dataclass(frozen=True)
+class Celeba(Experiment):
+    """Make the paper's results on CelebA again: who is "attractive", fairly by gender.
+
+    There are three parts. Fair last layers on a net that is not trained on faces (tolerances 0.06 and 0.01). FairALM
+    and the l2 penalty at the paper's values of eta on its three-layer ReLU net, at 28 pixels, measured after every
+    epoch; and again with gradients that are never set to zero, which is what the authors' l2 does. A ResNet-18 without
+    and one with FairALM, at 64 pixels; its eta is chosen on the validation part, by the small nets.
+
+    Settings are chosen on CelebA's validation part. Error, DEO and false negative rates are of its test part, with the
+    paper's numbers beside them. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
+
+    Written are the tables as table.md, table.csv and eta.csv; the figures points.png and profiles.png; report.html, a
+    page with every model; in nets/ both ResNets, for `fairalm cam`; and in jobs/ all figures of every net. With 29,175
+    faces it takes about 30 minutes on two cores. Stop it at any time: the same command continues where it was.
+
+    For example:
+      python -m reproduction celeba --data-dir path/to/data
+      python -m reproduction celeba --quick -o quick
+    """
+
+    seeds: Annotated[int, Option("How many seeds of the small nets.", whole(), quick=1)] = 3
+
+    def prepare(self) -> None:
+        """Read the faces at every size, which also caches them for the jobs."""
+        for settings in (FEATURES, *TRAINING.values()):
+            load_celeba(self.data_dir, size=settings["size"], limit=PLANS[self.quick].limit)
+
+    def jobs(self) -> list[Job]:
+        """The last layers, which take longest, and the small nets: every method with every eta and seed."""
+        plan = PLANS[self.quick]
+        arms: list[tuple[str, float | None, bool]] = [("unconstrained", None, False), ("pi-control", None, False)]
+        arms += [("fairalm", eta, False) for eta in plan.fairalm] + [("l2", eta, False) for eta in plan.l2]
+        arms += [("unconstrained", None, True), *(("l2", eta, True) for eta in plan.accumulating)]
+        small = [NetJob("relu3", *arm, seed, plan.epochs, plan.limit) for seed in range(self.seeds) for arm in arms]
+        return [HeadJob(plan.limit, str(self.out / "features")), *small]
+
+    def collect(self, run: Callable[[Sequence[Job]], list[Result]]) -> list[Result]:
+        """Also ResNet-18 without and with FairALM, with the eta that the small nets choose."""
+        plan, results, large = PLANS[self.quick], run(self.jobs()), []
+        for method, eta in (("unconstrained", None), ("fairalm", choose_eta(results))):
+            folder = str(self.out / "nets" / method)
+            large.append(NetJob("resnet18", method, eta, False, 0, plan.resnet_epochs, plan.limit, folder))
+        return results + run(large)
+
+    def frames(self, results: Results) -> dict[str, pd.DataFrame]:
+        return {"table": points(results), "eta": eta_table(results)}
+
+    def facts(self, results: Results) -> dict[str, Any]:
+        return {"chosen_eta": choose_eta(results)}
+
+    def text(self, results: Results) -> Iterable[Block]:
+        return blocks(results, digits=0)
+
+    def markdown(self, results: Results) -> Iterable[Block]:
+        return filter(None, blocks(results))
+
+    def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
+        yield "points.png", draw_points(points(results))
+        yield "profiles.png", draw_profiles(results)
+
+    def pages(self, results: Results) -> Iterator[Page]:
+        """The last layers, ResNet-18, then the small nets by eta and seed."""
+        faces = load_celeba(self.data_dir, size=TRAINING["relu3"]["size"], limit=PLANS[self.quick].limit)
+        shown = sorted(models(results), key=lambda m: m.settings.get("tol") or 1)  # the smallest tolerance first
+        yield Page("report", "celeba", faces, shown, group_names(faces, "Male"), {"image_column": "file"})
+
+
+def nets(results: Results, net: str) -> list[Result]:
+    """The results of a net that was trained."""
+    return [result for result in results if result["config"]["net"] == net and "history" in result]
+
+
+def models(results: Results) -> Iterator[Model]:
+    """The last layers, the ResNets, and the small nets by eta and seed."""
+    for head, config in [(head, result["config"]) for result in results for head in result.get("heads", ())]:
+        name, kind = ("plain head", PLAIN) if head["tol"] is None else (f"fair head {head['tol']:g}", OURS)
+        settings = {key: config[key] for key in ("net", "size", "l2")} | {"tol": head["tol"]}
+        yield Model(name, kind, head["entry"], settings=settings)
+    for result in nets(results, "resnet18") + nets(results, "relu3"):
+        config, history, kind = result["config"], result["history"], KINDS.get(result["config"]["method"], OURS)
+        name, seed = "ResNet plain" if config["eta"] is None else "ResNet FairALM", None
+        if config["net"] == "relu3":
+            eta, seed = "" if config["eta"] is None else f", eta {config['eta']:g}", config["seed"]
+            name = f"ReLU net, {config['method']}{eta}{', accumulating' * config['accumulates']}"
+        settings = {key: config[key] for key in ("net", "eta", "epochs", "batch_size", "optimizer", "lr", "size")}
+        settings["gradients"] = "never set to zero" if config["accumulates"] else None
+        curves = {"error": history["test_error"], "gap": history["test_deo"]} if history else {}
+        yield Model(name, kind, result.get("entry"), seed, None, settings, curves)
+
+
+def points(results: Results) -> pd.DataFrame:
+    """The paper's table: a row for each ``model``, ``by`` "paper" or "us", with ``_low`` and ``_high`` of ours."""
+    rows = [{"model": name, "by": "paper", **dict(zip(FIGURES, row, strict=True))} for name, row in PAPER.items()]
+    for model in models(results):
+        if model.seed is None and model.entry:
+            rates = (model.entry["groups"][name]["rates"]["fnr"] for name in ("women", "men"))
+            measures = dict(zip(FIGURES, (model.entry["error"], model.entry["deo"], *rates), strict=True))
+            rows.append({"model": model.name, "by": "us", **columns(measures, scale=100)})
+    return pd.DataFrame(rows)
+
+
+def profiles(result: Result) -> pd.DataFrame:
+    """Error, DEO and share predicted attractive on the test part in percent, by epoch, up to where it diverged."""
+    history = pd.DataFrame(result["history"], columns=[f"test_{name}" for name in PROFILES])
+    return 100 * history.set_axis(list(PROFILES), axis=1)
+
+
+def eta_table(results: Results) -> pd.DataFrame:
+    """What eta does to the small net: means over the seeds on the test part after the last epoch.
+
+    Seeds that ``diverged`` are left out. ``swing`` is the mean change of the error from one epoch to the next.
+    """
+    rows, small = [], pd.DataFrame([{**result["config"], "result": result} for result in nets(results, "relu3")])
+    for arm, part in small.groupby(ARM, sort=False, dropna=False):
+        ended = [profiles(result) for result in part["result"] if result["diverged"] is None]
+        row = dict(zip(ARM, arm, strict=True)) | {"seeds": len(part), "diverged": len(part) - len(ended)}
+        if ended:
+            last = pd.DataFrame([{**found.iloc[-1], "swing": found["error"].diff().abs().mean()} for found in ended])
+            # the interval of three seeds is wide, but no share lies outside 0 to 100
+            row |= {name: x if name in last else np.clip(x, 0, 100) for name, x in columns(means_of(last)).items()}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def choose_eta(results: Results) -> float:
+    """FairALM's eta by NVP on the validation part: the small nets' last epochs, averaged over the seeds.
+
+    A net that predicts "attractive" for nearly all faces, or for nearly none, is left out.
+    """
+    tried = [result for result in nets(results, "relu3") if result["config"]["method"] == "fairalm"]
+    last = [{name: values[-1] for name, values in result["history"].items()} for result in tried]
+    mean = pd.DataFrame(last).groupby([result["config"]["eta"] for result in tried]).mean()
+    constant = (mean["valid_selection"] - 0.5).abs() > 0.45
+    return float(mean.index[select_nvp(mean["valid_error"], mean["valid_deo"], constant=constant)])
+
+
+def blocks(results: Results, digits: int = 1) -> Iterator[Block]:
+    """Both tables; `digits` of the ends of most intervals."""
+    forms = dict.fromkeys(FIGURES, (1, digits)) | {"selection": (0, 0)}
+    yield from (text_table(points(results), {"model": "model", **FIGURES}, forms), POINT_LEGEND, "")
+    table = eta_table(results).astype(object)
+    for i, line in table.iterrows():
+        eta = "" if pd.isna(line["eta"]) else f" {line['eta']:g}"
+        table.loc[i, "method"] = f"{line['method']}{'*' * line['accumulates']}{eta}"
+        if line["diverged"]:
+            table.loc[i, "swing"] = f"{line['diverged']} of {line['seeds']} diverged"
+    heads = {"method": "method, eta", "error": "error", "deo": "DEO", "selection": "predicted +", "swing": "swing"}
+    yield from (text_table(table, heads, forms), ETA_LEGEND)
+    yield f"FairALM's eta for ResNet-18, chosen on the validation part: {choose_eta(results):g}."
+
+
+def draw_points(table: pd.DataFrame) -> Any:
+    """Draw error against DEO: ours with intervals, the printed ones without."""
+    figure = new_figure(8.5, 4.5)
+    axes = figure.add_subplot()
+    colors, marks = iter(("#444444", COLORS["fairalm"], "#56B4E9", "#999999", COLORS["l2"])), iter("sX^")
+    for line in table.to_dict("records"):
+        if line["by"] == "paper":
+            axes.plot(line["deo"], line["error"], next(marks), mfc="none", mec="#a03030", ms=8, label=line["model"])
+        else:
+            interval_point(axes, line, "error", fmt="o", color=next(colors), ms=7, label=line["model"])
+    axes.set(xlabel="test DEO, %", ylabel="test error, %")
+    axes.set_xlim(left=-1)
+    tidy(axes)
+    axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.suptitle("CelebA, Attractive by gender; bars are 95 % intervals, the paper prints none", x=0.01, ha="left")
+    return figure
+
+
+def draw_profiles(results: Results) -> Any:
+    """Draw error, DEO and the share predicted attractive after every epoch, a column for each family of nets.
+
+    Thin lines are seeds, which end where a net diverged; thick ones are means, as long as all seeds are there.
+    """
+    families = {"ResNet-18": nets(results, "resnet18")}
+    for column, (method, accumulates) in FAMILIES.items():
+        found = [net for net in nets(results, "relu3") if net["config"]["accumulates"] == accumulates]
+        families[column] = [net for net in found if net["config"]["method"] in (method, "unconstrained")]
+    figure, grid = panels(13, 8, PROFILES, families, "epoch", sharey="row", sharex="col")
+    for (name, column), axes in grid.items():
+        for eta, color in zip(dict.fromkeys(net["config"]["eta"] for net in families[column]), SHADES, strict=False):
+            seeds = pd.concat([profiles(r)[name] for r in families[column] if r["config"]["eta"] == eta], axis=1)
+            seeds.index += 1
+            axes.plot(seeds, color=color, lw=0.6, alpha=0.5)
+            label = "unconstrained" if eta is None else f"eta {eta:g}"
+            axes.plot(seeds.dropna().mean(axis=1), "-o", ms=2.5, color=color, label=label)
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        if name == "error" and families[column]:
+            axes.legend(fontsize=7, frameon=False, ncols=2)
+    return figure

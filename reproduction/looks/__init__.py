@@ -1,0 +1,258 @@
+"""Where nets look: leak and focus of an unconstrained net and of FairALM's, on generated and real images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Annotated, Any
+
+import numpy as np
+import pandas as pd
+
+from fairalm.datasets import Dataset
+from fairalm.datasets.images import load_celeba, load_xray
+from fairalm.exceptions import InputError
+from fairalm.measures.means import means_of
+from fairalm.measures.text import plus_minus
+from fairalm.report.maps import Maps
+from fairalm.vision.sheet import draw_sheet
+from reproduction.experiment import Block, Experiment, Result, Results, Table
+from reproduction.figures import COLORS, panels
+from reproduction.looks.job import ATTRIBUTE, FAIR, UNCONSTRAINED, LooksJob
+from reproduction.looks.sets import SETS, group_names, read
+from reproduction.options import Names, Option, names, whole
+from reproduction.page import OURS, PLAIN, Model, Page
+from reproduction.seeds import columns
+
+LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
+CHOICES = {"scenes": ("scenes", "scenes-independent"), "xray": ("xray",), "faces": ("faces",)}
+N_SEEDS, N_SEEDS_OF_SCENES = 10, 30  # scenes are cheap, and each seed has scenes of its own
+ATTRIBUTES = {"xray": "hospital", "faces": "gender"}
+#: kind and name of a measure -> words, in the order of the tables
+WORDS = {
+    ("", "error"): "error",
+    ("", "gap"): "gap",
+    ("leak", "overlap"): "leak: shared",
+    ("leak", "chance"): "by chance",
+    ("leak", "excess"): "above chance",
+    ("focus", "inside"): "focus: mass inside",
+    ("focus", "overlap"): "highest inside",
+    ("focus", "chance"): "by chance",
+    ("focus", "peak_outside"): "peak outside",
+}
+PANELS = {
+    "leak above chance": ("leak", "excess"),
+    "focus: mass inside": ("focus", "inside"),
+    "focus: highest inside": ("focus", "overlap"),
+    "peak outside": ("focus", "peak_outside"),
+}
+#: what the paper claims -> the measure, the sign that FairALM's less the unconstrained net's should have, and its words
+CLAIMS = {
+    "less leak": ("leak", "excess", -1, "overlaps with gender classification task indicating gender leak."),
+    "more focus (faces: on the left)": ("focus", "inside", 1, "Interestingly, these regions are on the left side"),
+    "looks outside less often": ("focus", "peak_outside", -1, "the number of such cases are far fewer for FairALM"),
+}
+LEGEND = (
+    "Percent on test images: mean over the seeds ± half of its 95 % interval over them; difference: FairALM less"
+    " unconstrained, seed by seed. gap: of the constraint, equalized odds on the scenes, equal opportunity (DEO) on the"
+    " others. leak: how much of the highest fifth of a map is also in that of the net for the protected attribute; by"
+    " chance: the same between different images. focus: how much of a map lies in the mask; by chance: the mask's"
+    " share of the image; highest inside: of as many highest places as the mask has."
+)
+
+
+@dataclass(frozen=True)
+class Looks(Experiment):
+    """Measure the paper's most interesting claim: a fair net looks elsewhere.
+
+    Three nets see the same images: one for the protected attribute, an unconstrained one for the label, and FairALM's.
+    Heat maps show where each of them looks. Leak is how much a net looks where the net for the attribute does; focus,
+    how much it looks where it should: at the disc of a generated scene, the lungs of an X-ray, and, since the paper
+    says that its fair net does, at the viewer's left half of a face. On scenes whose label and colour are independent,
+    the two nets should not differ. Eta is chosen on validation images, and all figures are of test images.
+
+    Written are a table per set with intervals over the seeds, as table.md and table.csv; looks.png, the differences;
+    looks-SET.png, the paper's triptychs, of the first seed; report-SET.html, a page with every net; and in jobs/ all
+    figures. Stop it at any time: the same command continues where it was. X-rays and faces are not shipped: give the
+    folder above xray/ and celeba/ in FAIRALM_DATA or with --data-dir; without it, only the scenes are run.
+
+    For example:
+      python -m reproduction looks
+      python -m reproduction looks --sets scenes --seeds 3 -o scenes
+      python -m reproduction looks --quick -o quick
+    """
+
+    seeds: Annotated[
+        int | None,
+        Option("How many runs of each set.", whole(), quick=2, default=f"{N_SEEDS}; {N_SEEDS_OF_SCENES} of scenes"),
+    ] = None
+    sets: Annotated[
+        Names | None,
+        Option(
+            f"Images, separated by commas: {', '.join(CHOICES)}.",
+            names("set", CHOICES),
+            "A,B",
+            None,
+            "all whose data are there",
+        ),
+    ] = None
+
+    @cached_property
+    def missing(self) -> dict[str, str]:
+        """Why the images of some sets cannot be read; an error if they were asked for by name."""
+        problems = {}
+        for name in [name for name in self.sets or CHOICES if name in LOADERS]:
+            try:
+                LOADERS[name](self.data_dir, size=SETS[name].size)
+            except InputError as error:
+                if self.sets:
+                    raise
+                problems[name] = f"Without {name}: {error}"
+        return problems
+
+    def prepare(self) -> None:
+        self.missing  # noqa: B018
+
+    def jobs(self) -> list[LooksJob]:
+        sets = [part for name in self.sets or CHOICES if name not in self.missing for part in CHOICES[name]]
+        n_seeds = {name: self.seeds or (N_SEEDS_OF_SCENES if SETS[name].is_scenes else N_SEEDS) for name in sets}
+        jobs = [LooksJob(name, seed, self.quick) for name, n in n_seeds.items() for seed in range(n)]
+        return sorted(jobs, key=lambda job: (not job.plan.is_scenes, job.seed))  # the cheap ones first
+
+    def frames(self, results: Results) -> dict[str, pd.DataFrame]:
+        return {"table": summarise(results)}
+
+    def text(self, results: Results) -> Iterator[Block]:
+        yield from self.missing.values()
+        yield from text_blocks(summarise(results))
+
+    def markdown(self, results: Results) -> Iterator[Block]:
+        return filter(None, text_blocks(summarise(results)))
+
+    def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
+        yield "looks.png", draw(summarise(results), results)
+        for result in [result for result in results if "sheet" in result]:
+            job, sheet = LooksJob(result["config"]["set"], result["config"]["seed"], self.quick), result["sheet"]
+            test = read(job.set, job.plan, job.seed, self.data_dir).test.rows(sheet["rows"])
+            titles = {ATTRIBUTE: ATTRIBUTES.get(job.set, "colour"), UNCONSTRAINED: UNCONSTRAINED, FAIR: "FairALM"}
+            maps = {titles[name]: np.array(maps, dtype=float) for name, maps in sheet["maps"].items()}
+            yield f"looks-{job.set}.png", partial(draw_sheet, np.asarray(test.pixels), maps, masks=test.masks)
+
+    def pages(self, results: Results) -> Iterator[Page]:
+        for name in dict.fromkeys(result["config"]["set"] for result in results):
+            mine = [result for result in results if result["config"]["set"] == name]
+            parts = read(name, LooksJob(name, 0, self.quick).plan, 0, self.data_dir)
+            frames = [
+                part.frame.assign(split=word) for word, part in zip(("train", "valid", "test"), parts, strict=False)
+            ]
+            roles = {role: getattr(parts.test, role) for role in ("target", "protected", "positive")}
+            data = Dataset.from_frame(pd.concat(frames), **roles)
+            config = {"constraint": mine[0]["config"]["constraint"], "image_column": "file"}
+            models = [model for result in mine for model in _models(result)]
+            maps = _maps(mine, self.out / f"looks-{name}.png")
+            yield Page(f"report-{name}", name, data, models, group_names(name, data.groups), config, maps)
+
+
+def _models(result: Result) -> Iterator[Model]:
+    config = result["config"]
+    for name, kind in ((UNCONSTRAINED, PLAIN), (FAIR, OURS)):
+        settings = {key: config[key] for key in ("size", "epochs", "batch_size", "lr")}
+        settings |= {"tol": config["tol"], "eta": result["eta"]} if name == FAIR else {}
+        yield Model(name, kind, result["nets"][name]["entry"], config["seed"], settings=settings)
+
+
+def _maps(results: Results, sheet: Any) -> Maps | None:
+    """The sheet of the first seed with leak and focus of its nets, if it was drawn."""
+    for result in [result for result in results if "sheet" in result and sheet.is_file()]:
+        nets = {name: result["nets"][name] for name in (UNCONSTRAINED, FAIR)}
+        tables = {kind: {name: net[kind] for name, net in nets.items()} for kind in ("leak", "focus")}
+        return Maps(sheet, {"data": {"pictures": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
+    return None
+
+
+def summarise(results: Results) -> pd.DataFrame:
+    """Means over the seeds as shares, with 95 % intervals: a line per set, ``kind`` and ``measure``, see ``WORDS``.
+
+    A column for each net, for the ``difference`` (FairALM's less the unconstrained net's, paired), ``both`` (how often
+    both nets look outside) and, on scenes, ``again`` (a second unconstrained net's less the first's).
+    """
+    lines = []
+    for name in SETS:
+        mine = [result for result in results if result["config"]["set"] == name]
+        for kind, measure in WORDS if mine else ():
+            line = {"set": name, "kind": kind, "measure": measure, "seeds": len(mine)}
+            lines.append(line | columns(means_of(seed_table(mine, kind, measure))))
+    return pd.DataFrame(lines)
+
+
+def seed_table(results: Results, kind: str, measure: str) -> pd.DataFrame:
+    """A row per seed with the columns of :func:`summarise`; NaN where a measure is undefined."""
+    rows = []
+    for result in results:
+        nets = {name: net[kind] if kind else net for name, net in result["nets"].items()}
+        row = {name: net[measure]["value"] for name, net in nets.items() if net is not None}
+        if measure in result["both"]:
+            row["both"] = result["both"][measure]["value"]
+        if measure in result.get("again", {}).get(kind, {}):
+            row["again"] = result["again"][kind][measure]["value"] - row[UNCONSTRAINED]
+        rows.append(row)
+    table = pd.DataFrame(rows, dtype=float)
+    table["difference"] = table[FAIR] - table[UNCONSTRAINED]
+    return table
+
+
+def text_blocks(table: pd.DataFrame) -> Iterator[Block]:
+    """A table and notes for each set, and what the intervals say about the paper's claims."""
+    titles = []
+    for name, part in table.groupby("set", sort=False):
+        plan, shown = SETS[str(name)], (UNCONSTRAINED, FAIR, "difference")
+        titles.append(plan.title)
+        lines: dict[Any, Any] = {(line["kind"], line["measure"]): line for line in part.to_dict("records")}
+        yield f"{plan.title}; mask: {plan.mask}; {part['seeds'].max()} seeds"
+        rows = [[WORDS[key], *(_figure(line, column) for column in shown)] for key, line in lines.items()]
+        yield Table(["%", UNCONSTRAINED, "FairALM", "difference"], rows)
+        error, peak = lines["", "error"], lines["focus", "peak_outside"]
+        note = (
+            f"The net for the protected attribute errs on {_figure(error, ATTRIBUTE)} % of the images. Both nets have"
+        )
+        note += f" their peak outside {plan.mask} in {_figure(peak, 'both')} % of them."
+        if plan.is_scenes:
+            excess, inside = lines["leak", "excess"], lines["focus", "inside"]
+            note += " A second unconstrained net, from other first weights, differs from the first by"
+            note += f" {_figure(excess, 'again')} in leak above chance, {_figure(inside, 'again')} in mass inside and"
+            note += f" {_figure(peak, 'again')} in peak outside."
+        yield from (note, "")
+    rows = []
+    for words, (kind, measure, sign, _) in CLAIMS.items():
+        lines = table[(table["kind"] == kind) & (table["measure"] == measure)]
+        ends = np.sort(sign * lines[["difference_low", "difference_high"]].to_numpy(float), axis=1)
+        rows.append(
+            [words, *("holds" if low > 0 else "the reverse" if high < 0 else "not shown" for low, high in ends)]
+        )
+    yield from (Table(["the paper on FairALM's net", *titles], rows), "", LEGEND)
+
+
+def _figure(line: Mapping[Any, Any], column: str) -> str:
+    mean = 100 * line[column]
+    return "undefined" if np.isnan(mean) else plus_minus(mean, 100 * line[f"{column}_high"] - mean)
+
+
+def draw(table: pd.DataFrame, results: Results) -> Any:
+    """Draw FairALM less unconstrained: a panel per measure, a line per set, a tick per seed."""
+    sets = list(table["set"].unique())
+    figure, grid = panels(11, 1.6 + 0.6 * len(sets), {"": ""}, PANELS, "", sharey=True)
+    for (_, title), axes in grid.items():
+        lines: Any = table.set_index(["kind", "measure", "set"]).loc[PANELS[title]]
+        for y, name in enumerate(sets):
+            mine = [result for result in results if result["config"]["set"] == name]
+            seeds = 100 * seed_table(mine, *PANELS[title])["difference"]
+            axes.plot(seeds, np.full(len(seeds), y + 0.22), "|", color="#999999", ms=6)
+            ends = 100 * lines.loc[name, ["difference_low", "difference_high"]].astype(float)
+            axes.plot(ends, [y, y], color=COLORS[FAIR], lw=2, solid_capstyle="butt")
+            axes.plot(100 * lines.loc[name, "difference"], y, "o", color=COLORS[FAIR], ms=7, mec="white")
+        axes.axvline(0, color="#444444", lw=0.8)
+    axes.set_yticks(range(len(sets)), [SETS[name].title for name in sets])
+    axes.set_ylim(len(sets) - 0.5, -0.5)
+    figure.supxlabel("FairALM less unconstrained, points; bar: 95 % interval over the seeds, ticks: seeds", size=9)
+    return figure

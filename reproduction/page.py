@@ -1,0 +1,113 @@
+"""The HTML pages of an experiment: its models as a run that :mod:`fairalm.report` reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from fairalm.io import data_entry, metrics
+from fairalm.measures import splits_entry
+from fairalm.report.facts import gather
+from fairalm.report.maps import Maps
+from fairalm.report.page import write_page
+from fairalm.report.runs import FAIRALM_MODEL
+
+TOL = 0.01  # of the verdict; a model trained with another tolerance has it in its settings
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model of a page."""
+
+    name: str  # the seed is added where there are several
+    kind: str  # FAIRALM_MODEL, OTHER_MODEL or PLAIN_MODEL of fairalm.report.runs
+    entry: Mapping[str, Any] | None  # its test rows, from net_entry or splits_entry; None leaves the model out
+    seed: int | None = None
+    seconds: float | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # to show; what is None is left out
+    history: Mapping[str, Any] = field(default_factory=dict)  # by epoch: error and gap, or a trainer's columns
+    history_of: str = "test"  # "test" or "train" rows
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page about the models of one data set."""
+
+    file: str  # in the folder of the experiment, without .html
+    name: str  # of the data
+    data: Any  # a Dataset or ImageDataset with all rows
+    models: Sequence[Model]
+    groups: Any = None  # names of the groups, row by row, if the data has only codes
+    config: Mapping[str, Any] = field(default_factory=dict)  # such as constraint, test_size, image_column
+    maps: Maps | None = None  # heat maps to show
+
+
+def net_entry(y: Any, logits: Any, groups: Any) -> dict[str, Any]:
+    """The entry of a net's test rows, from labels 0 and 1, logits of label 1, and names of groups.
+
+    >>> entry = net_entry([1, 0, 1], np.array([0.5, -1.0, -2.0]), ["a", "a", "b"])
+    >>> entry["groups"]["b"]["fn"], entry["deo"]["value"]
+    (1, 1.0)
+    """
+    scores = logits if np.isfinite(logits).all() else None  # those of a net that diverges are not
+    return splits_entry(y, (logits > 0).astype(int), scores, sensitive_features=groups, target=1)
+
+
+def coded(groups: Any) -> Any:
+    """Groups as codes and names, as :func:`fairalm.io.data_entry` takes them."""
+    names, codes = np.unique(np.asarray(groups).astype(str), return_inverse=True)
+    return SimpleNamespace(names=names, codes=codes)
+
+
+def as_run(page: Page, command: str) -> dict[str, Any] | None:
+    """The run that a page shows, this library's models first; None if no model has an entry."""
+    tested = sorted((model for model in page.models if model.entry), key=lambda model: model.kind != FAIRALM_MODEL)
+    if not tested:
+        return None
+    data, frame = page.data, page.data.frame
+    groups = coded(data.groups if page.groups is None else page.groups)
+    parts: Any = frame["split"].value_counts() if "split" in frame else {}
+    seeds = sorted({model.seed for model in tested if model.seed is not None}) or [0]
+    return metrics(
+        data=data_entry(page.name, frame, frame[data.target], groups)
+        | {part: int(parts[part]) for part in ("train", "test") if part in parts},
+        config={
+            **{name: getattr(data, name) for name in ("target", "positive", "protected")},
+            "constraint": "equal-opportunity",
+            "tol": TOL,
+            **({"seeds": len(seeds), "first_seed": seeds[0]} if len(seeds) > 1 else {"seed": seeds[0]}),
+            **page.config,
+        },
+        splits={},
+        command=command,
+        runs=[
+            {
+                "method": model.name,
+                **{name: getattr(model, name) for name in ("kind", "seed", "seconds", "history", "history_of")},
+                "settings": {key: value for key, value in model.settings.items() if value is not None},
+                "splits": {"test": model.entry},
+            }
+            for model in tested
+        ],
+    )
+
+
+def write_pages(pages: Iterable[Page], out: Path, command: str) -> list[str]:
+    """Write the pages, and return the lines that say where they are: one per page, or per folder of pages."""
+    written: Counter[Path] = Counter()
+    for page in pages:
+        run, path = as_run(page, command), out / f"{page.file}.html"
+        if run is None:
+            continue
+        try:
+            write_page(path, gather([run], maps=page.maps))
+        except ImportError as error:
+            return [f"No page. {error}."]
+        written[path if path.parent == out else path.parent] += 1
+    return [f"Page: {path}" if path.suffix else f"Pages: {n} in {path}" for path, n in written.items()]

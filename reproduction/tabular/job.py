@@ -1,0 +1,124 @@
+"""A job of the table: a method on a data set with a seed."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from fairalm.datasets import load, preprocess, split
+from fairalm.exceptions import InputError
+from fairalm.measures import splits_entry
+from fairalm.measures.chance import chance_gap
+from fairalm.selection import nvp
+from reproduction.experiment import Job
+from reproduction.tabular.rows import ROWS, Row, Setting
+from reproduction.types import FloatArray, IntArray
+
+TABLES = {"adult": "Adult", "compas": "COMPAS", "german": "German", "law": "Law"}
+PARTS = (0.6, 0.2, 0.2)  # shares of the rows: to fit on, to choose a setting on, to test on
+#: How a setting is chosen: NVP as published, and NVP that leaves constant classifiers out.
+CHOICES = {"nvp": nvp(), "without-constants": nvp(leave_out_constants=True)}
+
+
+@dataclass(frozen=True)
+class TableJob(Job):
+    """Choose a setting of a method (a key of ``ROWS``) on a data set, and test it."""
+
+    table: str
+    row: str
+    seed: int
+    with_protected: bool = True  # whether the protected attribute is among the features
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}-{self.row}-{'with' if self.with_protected else 'without'}-{self.seed}"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {**super().config, "parts": PARTS, "settings": ROWS[self.row].settings}
+
+    def run(self, data_dir: str | None = None) -> dict[str, Any]:
+        """Try every setting on the validation rows, fit the chosen one again on all but the test rows, and test it.
+
+        Returns
+        -------
+        dict
+            The ``runs`` on the validation rows, and for each way to choose the position ``chosen`` and the figures on
+            the test rows.
+        """
+        row = ROWS[self.row]
+        with warnings.catch_warnings(), threadpool_limits(1):
+            warnings.simplefilter("ignore")  # a setting that does not meet the constraint shows in the figures
+            data = SplitData(self, data_dir)
+            runs = [*map(data.trial(row, self.seed, data.fit, data.valid), row.settings)]
+            chosen = {name: _choose(name, pd.DataFrame(runs)) for name in CHOICES}
+            test = data.trial(row, self.seed, data.rest, data.test)
+            tested = {index: test(row.settings[index]) for index in sorted(set(chosen.values()))}
+        return {"runs": runs, "choices": {name: {"chosen": index, **tested[index]} for name, index in chosen.items()}}
+
+
+class SplitData:
+    """A data set in three parts."""
+
+    def __init__(self, job: TableJob, data_dir: str | None = None) -> None:
+        data = load(job.table, data_dir=data_dir)
+        self.X = data.features_frame(with_protected=job.with_protected)
+        self.y, self.groups = data.y, np.asarray(data.groups)
+        self.is_second = self.groups == np.unique(self.groups)[1]
+        fit, valid, test = PARTS
+        rest, self.test = split(self.y, self.groups, test_size=test, random_state=job.seed)
+        inside, outside = split(self.y[rest], self.groups[rest], test_size=valid / (fit + valid), random_state=job.seed)
+        self.fit, self.valid, self.rest = rest[inside], rest[outside], rest
+
+    def trial(self, row: Row, seed: int, fitted: IntArray, measured: IntArray) -> Callable[[Setting], dict[str, Any]]:
+        """A function that fits a setting on some rows and measures it on others."""
+        prepared = preprocess(self.X).fit(self.X.iloc[fitted])
+        X, unseen = (np.asarray(prepared.transform(self.X.iloc[part])) for part in (fitted, measured))
+        y, groups = self.y[measured], self.groups[measured]
+
+        def run(setting: Setting) -> dict[str, Any]:
+            begin = time.perf_counter()
+            model = row.fit(setting, seed, X, self.y[fitted], self.groups[fitted])
+            seconds = time.perf_counter() - begin
+            predicted = row.probabilities(model, unseen, groups)
+            result = {**figures(predicted, y, self.is_second[measured]), "seconds": seconds}
+            if measured is self.test and np.isin(predicted, (0.0, 1.0)).all():  # a randomised method has no counts
+                result["entry"] = splits_entry(y, predicted == 1, sensitive_features=groups, target=1)
+            return result
+
+        return run
+
+
+def figures(predicted: FloatArray, y: IntArray, is_second: Any) -> dict[str, Any]:
+    """Error, DEO with its sign (first group's false negative rate less the second's), and the counts behind them.
+
+    `predicted` is the probability that each row is predicted 1; the figures are expectations over it.
+    """
+    cells = [(y == 1) & (is_second == second) for second in (False, True)]
+    signed = float(predicted[cells[1]].mean() - predicted[cells[0]].mean())
+    sizes = [int(cell.sum()) for cell in cells]
+    return {
+        "error": float(abs(predicted - y).mean()),
+        "deo": abs(signed),
+        "signed": signed,
+        "fpr": float(predicted[y == 0].mean()),
+        "selection": float(predicted.mean()),
+        "chance": chance_gap(float(predicted[y == 1].mean()), *sizes),
+        "positives": sizes,
+        "rows": len(y),
+    }
+
+
+def _choose(name: str, runs: pd.DataFrame) -> int:
+    """The chosen run; where all are constant, one of these."""
+    try:
+        return CHOICES[name](runs)
+    except InputError:
+        return CHOICES["nvp"](runs)

@@ -1,0 +1,134 @@
+"""Average plays: of one game after every round, or of thousands of games of different length and step at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+import numpy.typing as npt
+
+from fairalm.game import Game
+from fairalm.methods.base import clip_to
+from reproduction.theory.families import Family
+from reproduction.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Plays:
+    """What the theory needs to know of T rounds of a game, for many T; arrays of the same length."""
+
+    rounds: IntArray  # T
+    eta: FloatArray  # the step
+    error: FloatArray  # e(q) of the average play of the classifiers
+    gap: FloatArray  # d(q) of it
+    mean: FloatArray  # the average of lambda_1 ... lambda_T
+    last: FloatArray  # lambda_T
+    square: FloatArray  # the mean of lambda_t²
+    earned: FloatArray  # the mean of lambda_t d_t
+    largest: FloatArray  # the largest absolute d_t
+
+    def at(self, index: npt.ArrayLike) -> Plays:
+        """Some of them."""
+        return Plays(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
+
+
+def plays_of(game: Game, eta: float) -> Plays:
+    """The average plays of a game of :func:`fairalm.game.play` after each round.
+
+    >>> from fairalm.game import play
+    >>> from fairalm.methods import FairALMLinear
+    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
+    >>> game = play(family.oracle(), FairALMLinear(eta=1.0), tol=0.0, max_iter=4, early_stop=False)
+    >>> plays_of(game, 1.0).last.round(3)
+    array([0.  , 0.3 , 0.25, 0.35])
+    """
+    multipliers = np.stack(game.multipliers)[:, 0]
+    played = np.array(game.played)
+    rounds = np.arange(1, len(played) + 1)
+    gaps = game.gaps[played, 0]
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.asarray(np.cumsum(values) / rounds)
+
+    return Plays(
+        rounds=rounds,
+        eta=np.full(len(rounds), eta),
+        error=mean(game.errors[played]),
+        gap=mean(gaps),
+        mean=mean(multipliers),
+        last=multipliers,
+        square=mean(multipliers**2),
+        earned=mean(multipliers * gaps),
+        largest=np.maximum.accumulate(abs(gaps)),
+    )
+
+
+@dataclass(frozen=True)
+class LinearStep:
+    """Algorithm 1: lambda + (eta / t) d, kept within ±bound if there is one. The step of `FairALMLinear`.
+
+    A step turns the state of a game into its lambda, and moves the state after round t.
+    """
+
+    bound: float | None = None
+
+    def multiplier(self, state: FloatArray) -> FloatArray:
+        return state
+
+    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
+        return np.asarray(clip_to(state + eta / t * gap, self.bound))
+
+
+@dataclass(frozen=True)
+class ExponentiatedStep:
+    """Exponentiated gradient (Agarwal et al. 2018): theta + eta d, lambda = B (exp theta - exp -theta) / (1 + both).
+
+    For an exact oracle and tol = 0 that is the step of `ProxyLagrangian`.
+    """
+
+    bound: float = 1.0
+
+    def multiplier(self, state: FloatArray) -> FloatArray:
+        fall = np.exp(-abs(state))  # cannot overflow
+        return np.asarray(self.bound * np.sign(state) * (1.0 - fall**2) / (1.0 + fall + fall**2))
+
+    def move(self, state: FloatArray, gap: FloatArray, eta: FloatArray, t: int) -> FloatArray:
+        return np.asarray(state + eta * gap)
+
+
+DualStep = LinearStep | ExponentiatedStep
+
+
+def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.ArrayLike) -> Plays:
+    """Play a game for each pair of `eta` and `rounds`, all at once, against the exact oracle.
+
+    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
+    >>> play_many(family, LinearStep(), [1.0, 1.0], [1, 3]).last.round(3)
+    array([0.  , 0.25])
+    """
+    lengths = np.asarray(rounds, dtype=np.int64)
+    order = np.argsort(-lengths, kind="stable")  # the longest first: those still playing are a slice
+    steps, left = np.asarray(eta, dtype=float)[order], lengths[order]
+    state, last = np.zeros(len(order)), np.zeros(len(order))
+    sums = np.zeros((5, len(order)))  # error, gap, lambda, lambda², lambda d
+    largest = np.zeros(len(order))
+    best, cuts = family.envelope
+    errors, gaps = family.errors[best], family.gaps[best]
+    playing = np.searchsorted(-left, -np.arange(left.max() + 1), side="right")
+    for t in range(1, int(left.max()) + 1):
+        n = int(playing[t])
+        multiplier = step.multiplier(state[:n])
+        answer = np.searchsorted(cuts, multiplier)
+        gap = gaps[answer]
+        sums[0, :n] += errors[answer]
+        sums[1, :n] += gap
+        sums[2, :n] += multiplier
+        sums[3, :n] += multiplier**2
+        sums[4, :n] += multiplier * gap
+        np.maximum(largest[:n], abs(gap), out=largest[:n])
+        last[:n] = multiplier
+        state[:n] = step.move(state[:n], gap, steps[:n], t)
+    sums /= left
+    back = np.argsort(order)
+    error, mean_gap, mean, square, earned = sums[:, back]
+    return Plays(lengths, steps[back], error, mean_gap, mean, last[back], square, earned, largest[back])

@@ -1,0 +1,253 @@
+"""The tables: means over the seeds with intervals, differences, ranges over eta, and what a DEO of 0 can mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import gcd
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import binom
+
+from fairalm.measures import deo
+from fairalm.measures.chance import chance_gap
+from fairalm.measures.means import differences_of, means_of
+from reproduction.experiment import Block, Results, Table
+from reproduction.seeds import column_text, columns, paired, text_table
+from reproduction.verbs.job import ROWS, SWEPT
+
+MEASURES = {"error": "error", "worst": "worst group", "deo": "DEO"}
+RANGES = {"error": "error", "deo": "DEO", "decade": "DEO, decade", "useful": "useful"}
+OURS = "fairalm-heldout"
+FEWEST = 3  # seeds; an interval over two of them says nothing
+RATE = 0.9  # a true positive rate, to compute with
+VERBS = ("cooking", "shaving", "washing", "assembling")  # the target verb of each pair
+#: The paper's "Quantitative Results on ImSitu": error and DEO of each pair on the test part, in percent.
+PAPER = {
+    "unconstrained": ((17.9, 7.1), (23.6, 4.2), (12.8, 25.9), (7.5, 15.0)),
+    "l2": ((14.3, 14.0), (23.6, 1.3), (10.9, 0.0), (5.0, 21.6)),
+    "reweight": ((11.9, 3.5), (19.0, 5.3), (10.9, 0.0), (4.9, 9.0)),
+    "adversarial": ((4.8, 0.0), (13.5, 11.9), (14.6, 25.9), (6.2, 18.3)),
+    "lagrangian": ((2.4, 3.5), (12.4, 12.0), (3.7, 0.0), (5.0, 5.8)),
+    "proxy-lagrangian": ((2.4, 3.5), (12.4, 12.0), (3.7, 0.0), (14.9, 26.0)),
+    "fairalm": ((3.6, 0.0), (20.0, 0.0), (7.3, 0.0), (2.5, 0.0)),
+}
+LEGEND = (
+    "Percent of test images, mean over the seeds [95 % interval]. Waterbirds and imSitu: the interval of the test part,"
+    " which the seeds share; scenes: over the seeds, each with scenes of its own. worst group: the largest error of the"
+    " four cells of label and group. gap 0: the DEO that a head without any gap shows on as many images. many: DEO on"
+    " 1,000 further scenes of the target verb. held-out: multipliers moved by half of the validation part."
+)
+LESS = "Waterbirds: FairALM with held-out multipliers less the others, seed by seed, in points"
+STEADY_LEGEND = (
+    "Waterbirds, steadiness. Largest less smallest over eta from 0.01 to 10, in points of the test part, mean over the"
+    " seeds [95 % interval]."
+)
+STEADY_MORE = (
+    "As above. DEO, decade: the same within the worst tenfold range of eta. useful: share of the etas with at"
+    " most half of the unconstrained head's DEO for at most two points of error."
+)
+ZERO_LEGEND = (
+    "What a DEO of 0 can mean with imSitu's numbers. 0 at: at how many rates both groups can be equal (2: none or all"
+    " are predicted). up to: the upper end of the interval of a DEO of 0 where all are. chance, exact: mean DEO of a"
+    f" model whose true rate is {RATE:.0%} in both, and how often it shows exactly 0; percent. off: how far the paper's"
+    " errors are from shares of so many images, at most, in points."
+)
+
+
+def tested(results: Results) -> pd.DataFrame:
+    """A line for each head that was chosen and tested, in shares, with the intervals of its test part."""
+    lines = []
+    for result in results:
+        config, test, fresh = result["config"], result["test"], result["fresh"]
+        line = {name: config[name] for name in ("data", "method", "seed")}
+        line["setting"] = ", ".join(f"{key} {x:g}" for key, x in config["settings"][result["chosen"]].items())
+        line |= columns({name: test[name] for name in MEASURES}) | {key: test[key] for key in ("chance", "selection")}
+        lines.append(line | {f"fresh_{key}": fresh[key]["value"] if fresh else np.nan for key in ("error", "deo")})
+    return pd.DataFrame(lines)
+
+
+def summarise(results: Results) -> pd.DataFrame:
+    """Means over the seeds in percent, a line for each data set and method.
+
+    The interval of scenes is over the seeds, each of which has scenes of its own, if there are three. The seeds of
+    Waterbirds and of imSitu share their test images, so theirs is that of the test part: the mean of its ends.
+    ``one_low`` and ``one_high`` are the mean interval of a DEO on one test part; ``zeros`` and ``constants`` count the
+    seeds with a DEO of 0 and with a constant prediction; ``setting`` is the one chosen most often.
+    """
+    lines = []
+    for (data, method), part in tested(results).groupby(["data", "method"], sort=False):
+        is_scenes, line = str(data).startswith("scenes"), {"data": data, "method": method}
+        for name, mean in means_of(part[[*MEASURES, *["fresh_error", "fresh_deo"] * is_scenes]]).items():
+            line |= columns({name: mean}, scale=100)
+            if name in MEASURES and (not is_scenes or len(part) < FEWEST):
+                line |= {name + end: 100 * part[name + end].mean() for end in ("_low", "_high")}
+            line[f"{name}_sd"] = 100 * part[name].std()
+        line |= {f"one{end}": 100 * part[f"deo{end}"].mean() for end in ("_low", "_high")}
+        line |= {"chance": 100 * part["chance"].mean(), "zeros": int((part["deo"] == 0).sum())}
+        line |= {"constants": int(part["selection"].isin((0.0, 1.0)).sum())}
+        lines.append(line | {"setting": Counter(part["setting"]).most_common(1)[0][0], "seeds": len(part)})
+    return pd.DataFrame(lines)
+
+
+def differences(results: Results) -> pd.DataFrame:
+    """FairALM with held-out multipliers less each other method on Waterbirds, seed by seed, in points."""
+    heads = tested(results).query("data == 'waterbirds'").set_index("seed").groupby("method", sort=False)
+    pairs = paired({str(method): part[[*MEASURES]] for method, part in heads}, OURS)
+    found = {method: differences_of(ours, other) for method, other, ours in pairs if len(ours) >= FEWEST}
+    return pd.DataFrame([{"method": method, **columns(means, scale=100)} for method, means in found.items()])
+
+
+def sweeps(results: Results) -> pd.DataFrame:
+    """Error and DEO on the test part of Waterbirds for each method, seed and eta, as shares."""
+    return pd.DataFrame(
+        {"method": result["config"]["method"], "seed": result["config"]["seed"], **setting}
+        | {name: figures[name]["value"] for name in ("error", "deo")}
+        for result in results
+        for setting, figures in zip(result["config"]["sweep"], result["sweep"], strict=True)
+    )
+
+
+def ranges(results: Results) -> pd.DataFrame:
+    """Largest less smallest error and DEO over eta, as shares, by method and seed.
+
+    ``decade`` is DEO's within the worst tenfold range of eta, ``useful`` the share of etas whose DEO is at most half
+    the unconstrained head's, for at most two points of error.
+    """
+    plain: Any = tested(results).query("data == 'waterbirds' and method == 'unconstrained'").set_index("seed")
+    swept, lines = sweeps(results), {}
+    for (method, seed), part in swept.groupby(["method", "seed"], sort=False) if len(swept) else ():
+        if seed in plain.index:
+            etas, error, gap = part["eta"], part["error"], part["deo"]
+            decades = [gap[(etas >= 0.99 * eta) & (etas <= 10.1 * eta)] for eta in etas if 9.9 * eta <= etas.max()]
+            useful = (gap <= plain["deo"][seed] / 2) & (error <= plain["error"][seed] + 0.02)
+            lines[method, seed] = [np.ptp(error), np.ptp(gap), max(map(np.ptp, decades)), useful.mean()]
+    return pd.DataFrame(lines, index=list(RANGES)).T
+
+
+def steadiness(results: Results) -> pd.DataFrame:
+    """Means of :func:`ranges` over the seeds in percent; ``_less`` is FairALM's less this method's, seed by seed."""
+    found = ranges(results)
+    tables: dict[str, Any] = {name: found.loc[name] for name in SWEPT if name in found.index}
+    lines = {name: {"method": name, "seeds": len(t), **columns(means_of(t), scale=100)} for name, t in tables.items()}
+    for reference in ("fairalm", OURS):
+        rivals = {name: t for name, t in tables.items() if ROWS[name].is_heldout == ROWS[reference].is_heldout}
+        for name, other, ours in paired(rivals, reference):
+            less = differences_of(ours, other) if len(ours) > 1 else {}
+            lines[name] |= columns({f"{key}_less": mean for key, mean in less.items()}, scale=100)
+    return pd.DataFrame(lines.values())
+
+
+def zeros(counts: Mapping[str, Mapping[tuple[str, int, str], int]]) -> pd.DataFrame:
+    """What a DEO of 0 can mean with imSitu's counts of each pair, a line for each target verb and part.
+
+    The columns are those of ``ZERO_LEGEND``: ``rates`` (0 at), ``high`` (up to), ``chance``, ``exact`` and ``off``.
+    """
+    lines = []
+    for part, (verb, found) in ((part, pair) for part in ("valid", "test") for pair in counts.items()):
+        men, women = found[part, 1, "man"], found[part, 1, "woman"]
+        line: dict[str, Any] = {"verb": verb, "part": part, "men": men, "women": women}
+        if men and women:
+            predicted, steps = [1] * (men + women), gcd(men, women)
+            ways = [(men * step // steps, women * step // steps) for step in range(steps + 1)]
+            exact = sum(binom.pmf(m, men, RATE) * binom.pmf(w, women, RATE) for m, w in ways)
+            high = deo(predicted, predicted, sensitive_features=[0] * men + [1] * women, target=1).high or 0.0
+            line |= {"rates": len(ways), "high": 100 * high, "chance": 100 * chance_gap(RATE, men, women)}
+            line["exact"] = 100 * float(exact)
+        n = sum(count for (where, _, _), count in found.items() if where == part)
+        printed = [row[VERBS.index(verb)][0] for row in PAPER.values()]
+        off = max(abs(error - 100 * round(error * n / 100) / n) for error in printed)
+        lines.append(line | {"images": n, "off": off})
+    return pd.DataFrame(lines)
+
+
+def data_title(data: str) -> str:
+    """A data set in words: 'Scenes, cooking (+)' for "scenes-cooking"."""
+    kind, _, verb = data.partition("-")
+    return {"imsitu": "imSitu"}.get(kind, kind.capitalize()) + (f", {verb} (+)" if verb else "")
+
+
+def _with_titles(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(method=[ROWS[name].title for name in table["method"]])
+
+
+def data_table(table: pd.DataFrame, data: str) -> Table:
+    """One data set: the worst group or, for scenes, what further scenes show."""
+    scenes = {"error": "error", "deo": "DEO", "chance": "gap 0", "fresh_deo": "many"}
+    heads = scenes if data.startswith("scenes") else MEASURES
+    return text_table(_with_titles(table[table["data"] == data]), {"method": "method", **heads})
+
+
+def steady_table(found: pd.DataFrame, *names: str) -> Table:
+    """Ranges over eta, and FairALM's less those of the two others whose multipliers are moved alike."""
+    table = _with_titles(found)
+    less = table.filter(regex="_less").rename(columns=lambda name: name.replace("_less", ""))
+    less.insert(0, "method", "FairALM less " + table["method"])
+    less = less.dropna(subset="error") if "error" in less else less[:0]
+    return text_table(pd.concat([table, less]), {"method": "method", **{name: RANGES[name] for name in names}})
+
+
+def zero_table(found: pd.DataFrame) -> Table:
+    """What a DEO of 0 can mean."""
+    heads: dict[Any, str] = {"verb": "verb (+)", "rates": "0 at", "high": "up to"}
+    return text_table(
+        found.assign(off=found["off"].map("{:.2f}".format)), {str(name): heads.get(name, str(name)) for name in found}
+    )
+
+
+def paper_table(table: pd.DataFrame, kind: str) -> Table:
+    """The paper's table: methods down, pairs across; its own numbers under each of ours."""
+    lines: dict[Any, Any] = {(line["method"], line["data"]): line for line in table.to_dict("records")}
+    rows = []
+    for method, printed in PAPER.items():
+        ours = [lines.get((method, f"{kind}-{verb}"), {"error": None, "deo": None}) for verb in VERBS]
+        texts = [column_text(line, name, scale=1) for line in ours for name in ("error", "deo")]
+        numbers = [f"*{number:.1f}*" for entry in printed for number in entry]
+        rows += [[ROWS[method].title, *texts], ["*printed, on imSitu*", *numbers]]
+    return Table(["method", *(f"{verb} (+): {name}" for verb in VERBS for name in ("ERR", "DEO"))], rows)
+
+
+def one_set_table(table: pd.DataFrame) -> Table:
+    """What the DEO of one set of test scenes tells, and how often it is 0."""
+    part = _with_titles(table[table["data"].str.startswith("scenes")]).assign(value=table["deo"])
+    for i, line in part.iterrows():
+        part.loc[i, "pair"] = line["data"].partition("-")[2]
+        part.loc[i, "one"] = f"{line['one_low']:.1f} to {line['one_high']:.1f}"
+        part.loc[i, "sets"] = f"{line['zeros']} of {line['seeds']}"
+    heads = {
+        "method": "method",
+        "pair": "pair",
+        "value": "DEO",
+        "one": "interval of one set",
+        "sets": "sets with DEO 0",
+    }
+    return text_table(part, {**heads, "chance": "gap 0", "fresh_deo": "DEO on many"})
+
+
+def text_blocks(results: Results, zeroed: pd.DataFrame, seeds: int) -> Iterator[Block]:
+    """For the terminal."""
+    means, less, steady = summarise(results), differences(results), steadiness(results)
+    for data in means["data"].unique():
+        yield from (f"{data_title(data)}; {seeds} seeds", data_table(means, data), "")
+    yield LEGEND
+    if not less.empty:
+        yield from ("", LESS, text_table(_with_titles(less), {"method": "less", **MEASURES}))
+    if not steady.empty:
+        yield from ("", STEADY_LEGEND, steady_table(steady, "error", "deo"))
+    if not zeroed.empty:
+        yield from ("", ZERO_LEGEND, zero_table(zeroed))
+
+
+def more_blocks(results: Results) -> Iterator[Block]:
+    """What only table.md has: the paper's table, what one set of scenes shows, and all ranges over eta."""
+    means, steady = summarise(results), steadiness(results)
+    kinds = {data.partition("-")[0] for data in means["data"]}
+    for kind, words in {"scenes": "scenes with its counts", "imsitu": "imSitu"}.items():
+        if kind in kinds:
+            yield from (f"### The paper's table, on {words}", paper_table(means, kind))
+    if "scenes" in kinds:
+        yield from ("### What one set of scenes shows", one_set_table(means))
+    if not steady.empty:
+        yield from (STEADY_MORE, steady_table(steady, *RANGES))

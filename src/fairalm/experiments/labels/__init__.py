@@ -1,1 +1,0 @@
-"""The paper's first table: which labels of CelebA a small net predicts unfairly, and what FairALM does about it."""

@@ -1,1 +1,0 @@
-"""The paper's table of verb pairs, on Waterbirds and on scenes with imSitu's counts, and on imSitu where it is."""
