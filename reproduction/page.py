@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fairalm.io import data_entry, metrics
 from fairalm.measures import splits_entry
 from fairalm.report.facts import gather
 from fairalm.report.maps import Maps
 from fairalm.report.page import write_page
 from fairalm.report.runs import FAIRALM_MODEL
+from fairalm.runs.metrics import data_entry, metrics
 
 TOL = 0.01  # of the verdict; a model trained with another tolerance has it in its settings
 
@@ -60,7 +60,7 @@ def net_entry(y: Any, logits: Any, groups: Any) -> dict[str, Any]:
 
 
 def coded(groups: Any) -> Any:
-    """Groups as codes and names, as :func:`fairalm.io.data_entry` takes them."""
+    """Groups as codes and names, as :func:`fairalm.runs.metrics.data_entry` takes them."""
     names, codes = np.unique(np.asarray(groups).astype(str), return_inverse=True)
     return SimpleNamespace(names=names, codes=codes)
 

@@ -16,13 +16,14 @@ from fairalm.exceptions import InputError
 from fairalm.measures.means import means_of
 from fairalm.measures.text import plus_minus
 from fairalm.report.maps import Maps
-from fairalm.vision.sheet import draw_sheet
+from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
+from fairalm.vision.heat_map_figure import draw_heat_maps
 from reproduction.experiment import Block, Experiment, Result, Results, Table
 from reproduction.figures import COLORS, panels
 from reproduction.looks.job import ATTRIBUTE, FAIR, UNCONSTRAINED, LooksJob
 from reproduction.looks.sets import SETS, group_names, read
 from reproduction.options import Names, Option, names, whole
-from reproduction.page import OURS, PLAIN, Model, Page
+from reproduction.page import Model, Page
 from reproduction.seeds import columns
 
 LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
@@ -137,7 +138,7 @@ class Looks(Experiment):
             test = read(job.set, job.plan, job.seed, self.data_dir).test.rows(sheet["rows"])
             titles = {ATTRIBUTE: ATTRIBUTES.get(job.set, "colour"), UNCONSTRAINED: UNCONSTRAINED, FAIR: "FairALM"}
             maps = {titles[name]: np.array(maps, dtype=float) for name, maps in sheet["maps"].items()}
-            yield f"looks-{job.set}.png", partial(draw_sheet, np.asarray(test.pixels), maps, masks=test.masks)
+            yield f"looks-{job.set}.png", partial(draw_heat_maps, np.asarray(test.pixels), maps, masks=test.masks)
 
     def pages(self, results: Results) -> Iterator[Page]:
         for name in dict.fromkeys(result["config"]["set"] for result in results):
@@ -156,7 +157,7 @@ class Looks(Experiment):
 
 def _models(result: Result) -> Iterator[Model]:
     config = result["config"]
-    for name, kind in ((UNCONSTRAINED, PLAIN), (FAIR, OURS)):
+    for name, kind in ((UNCONSTRAINED, PLAIN_MODEL), (FAIR, FAIRALM_MODEL)):
         settings = {key: config[key] for key in ("size", "epochs", "batch_size", "lr")}
         settings |= {"tol": config["tol"], "eta": result["eta"]} if name == FAIR else {}
         yield Model(name, kind, result["nets"][name]["entry"], config["seed"], settings=settings)
@@ -225,8 +226,8 @@ def text_blocks(table: pd.DataFrame) -> Iterator[Block]:
         yield from (note, "")
     rows = []
     for words, (kind, measure, sign, _) in CLAIMS.items():
-        lines = table[(table["kind"] == kind) & (table["measure"] == measure)]
-        ends = np.sort(sign * lines[["difference_low", "difference_high"]].to_numpy(float), axis=1)
+        claimed = table[(table["kind"] == kind) & (table["measure"] == measure)]
+        ends = np.sort(sign * claimed[["difference_low", "difference_high"]].to_numpy(float), axis=1)
         rows.append(
             [words, *("holds" if low > 0 else "the reverse" if high < 0 else "not shown" for low, high in ends)]
         )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from fairalm.constraints import DemographicParity, EqualOpportunity
-from fairalm.io import metrics
+from fairalm.runs.metrics import metrics
 from reproduction.experiment import Block, Experiment, Job, Results, Table
 from reproduction.options import Option, whole
 from reproduction.theory.checks import Check

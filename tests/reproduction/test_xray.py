@@ -10,6 +10,7 @@ from scipy import stats
 
 pytest.importorskip("torch", reason="nets need torch")
 pytest.importorskip("PIL", reason="reading images needs pillow")
+from fairalm.vision.train import load_run
 from PIL import Image
 
 from fairalm.datasets import split
@@ -17,7 +18,6 @@ from fairalm.datasets.images import load_xray
 from fairalm.exceptions import InputError
 from fairalm.measures.chance import chance_gap
 from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
 from reproduction.experiment import markdown_of
 from reproduction.page import as_run
 from reproduction.seeds import variance_ratio
