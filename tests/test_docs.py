@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = (ROOT / "docs", ROOT / "reproduction")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for path in FOLDERS for page in path.rglob("*.md"))]
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if not path.name.startswith("my_")]
 ADDING = ROOT / "docs" / "adding.md"
 # code, the name of the file if it has a title, and what the page says it prints
@@ -46,6 +47,7 @@ def folder(monkeypatch, tmp_path):
         sys.modules.pop(path.stem, None)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 @pytest.mark.filterwarnings("ignore:Setting a.*deprecated")  # fairlearn on pandas 3
 @LIGHTNING
@@ -63,6 +65,7 @@ def test_page_runs(page, folder, capsys):
         assert (printed or "") in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 @LIGHTNING
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
@@ -77,6 +80,7 @@ def test_adding_shows_the_real_files():
     assert max(code.count("\n") for code in shown.values()) <= 25
 
 
+@pytest.mark.slow
 def test_adding_can_be_walked(folder):
     """The files of the page are saved and its commands run, as a reader would; then the report is there."""
     for title, code, _ in BLOCK.findall(text_of(ADDING)):
@@ -111,6 +115,7 @@ def sections_of(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_exist(page):
     """Each `fairalm` or `python -m reproduction` line of a shell block has a command and options that --help knows."""
