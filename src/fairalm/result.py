@@ -66,8 +66,9 @@ class GameResult:
             What to try against a gap, besides more rounds, with its `parameters` as in :class:`fairalm.InputError`.
         """
         if self.gap > self.tol + 1e-12:
+            n = len(self.history)
             message = (
-                f"The gap is {100 * self.gap:.2g} points after {len(self.history)} rounds, above the tolerance of"
+                f"The gap is {100 * self.gap:.2g} points after {n} round{'s' * (n > 1)}, above the tolerance of"
                 f" {100 * self.tol:.2g}."
             )
             if self.gap <= 1 / smallest_cell:

@@ -176,7 +176,7 @@ class ConstrainedLoss(nn.Module):
         # by the margin: the loss of a row falls with it where the label is the target
         by_margin = namespace(row_weights).concat([row_weights[0], -row_weights[1]]) / n
         pull = slope * by_margin[batch.code]  # the gradient of the penalty
-        scalar = mean + torch.dot(margin, torch.as_tensor(pull))
+        scalar = mean + torch.dot(margin, torch.as_tensor(pull, dtype=margin.dtype))
         return ranks * scalar  # DDP averages the gradients of the ranks
 
     @torch.no_grad()
