@@ -17,7 +17,7 @@ from fairalm._validation import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning, InputError
-from fairalm.measures import Measure, describe, splits_entry
+from fairalm.measures import Measure, describe
 from fairalm.methods import METHODS, Method
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import make_estimator
@@ -210,15 +210,7 @@ class _Split:
         else:
             predicted = model.predict(X)
             scores = None if train else scores_of(model, X, 1)
-        return splits_entry(
-            self.y[rows],
-            predicted,
-            scores,
-            sensitive_features=self.samples.groups_of(rows),
-            target=1,
-            constraint=self.constraint,
-            train=train,
-        )
+        return self.samples.entry(rows, predicted, scores, self.constraint, train=train, binary=True)
 
 
 def _mean_and_sd(name: str, values: Sequence[float | None]) -> dict[str, float | None]:
