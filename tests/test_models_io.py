@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from fairalm import AugmentedLagrangian, EqualOpportunity, FairALMClassifier, InputError
 from fairalm.datasets import load_german, preprocess
-from fairalm.files import to_json, write_atomic
+from fairalm.files import write_atomic
 from fairalm.models_io import load, save
 from fairalm.runs.choices import ESTIMATORS
 from fairalm.schedules import Decay
@@ -110,22 +110,12 @@ def test_a_pickle_is_refused_unopened(tmp_path, monkeypatch):
     assert not (tmp_path / "went off").exists()
 
 
-def test_json_for_the_rest(tmp_path):
-    save({"a": np.float64(np.nan), "b": [np.int64(2), float("inf")], 3: (True, None)}, tmp_path / "x.json")
-    assert load(tmp_path / "x.json") == {"a": None, "b": [2, None], "3": [True, None]}
-    with pytest.raises(InputError, match="cannot be written as JSON"):
-        to_json(object())
-    (tmp_path / "x.json").write_text("{")
-    with pytest.raises(InputError, match="is not JSON"):
-        load(tmp_path / "x.json")
-
-
 @pytest.mark.parametrize(
     ("value", "name", "message"),
     [
-        (LogisticRegression(), "model.json", "saved in a .skops file"),
-        ({}, "data.skops", "saved in a .json file"),
-        (LogisticRegression(), "model.pkl", "must end in .skops"),
+        (LogisticRegression(), "model.json", "'model.json' must end in .skops"),
+        (LogisticRegression(), "model.pkl", "'model.pkl' must end in .skops"),
+        ({}, "data.skops", "Only scikit-learn models can be saved; got a dict"),
     ],
 )
 def test_the_suffix_must_fit(tmp_path, value, name, message):

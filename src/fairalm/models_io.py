@@ -15,7 +15,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 
 from fairalm.exceptions import InputError
-from fairalm.files import AnyPath, read_json, write_atomic, write_json
+from fairalm.files import AnyPath, write_atomic
 
 #: Types that models need and skops does not trust by itself. Each was checked: none runs code.
 TRUSTED = (
@@ -26,34 +26,19 @@ TRUSTED = (
 )
 
 
-def save(model: Any, path: AnyPath) -> None:
-    """Write a model, or plain data, to a file that :func:`load` reads.
+def save(model: BaseEstimator, path: AnyPath) -> None:
+    """Write a model to a file that :func:`load` reads.
 
     Parameters
     ----------
-    model : scikit-learn estimator or JSON data
-        A :class:`fairalm.FairALMClassifier`, any other scikit-learn model, or dicts, lists, text and numbers.
+    model : scikit-learn estimator
+        A :class:`fairalm.FairALMClassifier`, or any other model.
     path : path
-        ``.skops`` for a model, ``.json`` for plain data. An existing file is replaced; a failure leaves it as it was.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from fairalm import load, save
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name) / "settings.json"
-    >>> save({"tol": 0.01, "gap": float("nan")}, path)
-    >>> load(path)
-    {'tol': 0.01, 'gap': None}
-    >>> folder.cleanup()
+        A ``.skops`` file. An existing one is replaced; a failure leaves it as it was.
     """
-    suffix = _suffix(path)
-    if isinstance(model, BaseEstimator) != (suffix == ".skops"):
-        fits = ".skops" if isinstance(model, BaseEstimator) else ".json"
-        raise InputError(f"A {type(model).__name__} is saved in a {fits} file; got {Path(path).name!r}.")
-    if suffix == ".json":
-        write_json(path, model)
-        return
+    if not isinstance(model, BaseEstimator):
+        raise InputError(f"Only scikit-learn models can be saved; got a {type(model).__name__}.")
+    _check_suffix(path)
     import skops.io
 
     packed = _swap(model, pd.DataFrame, Columns.of)
@@ -61,32 +46,24 @@ def save(model: Any, path: AnyPath) -> None:
 
 
 def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
-    """Read what :func:`save` wrote. Never unpickles.
+    """Read a model that :func:`save` wrote. Never unpickles.
 
     Parameters
     ----------
     path : path
-        A ``.skops`` or ``.json`` file.
+        A ``.skops`` file.
     trusted : sequence of str
         Types to accept besides those of scikit-learn, numpy and fairalm: your own constraint, for example, as
         ``"my_module.MyConstraint"``.
-
-    Returns
-    -------
-    object
-        The model, or the data.
     """
-    if _suffix(path) == ".json":
-        return read_json(path)
+    _check_suffix(path)
     import skops.io
 
     try:
         content = Path(path).read_bytes()
+        unknown = skops.io.get_untrusted_types(data=content)
     except FileNotFoundError:
         raise InputError(f"There is no file {path}: check the path.") from None
-
-    try:
-        unknown = skops.io.get_untrusted_types(data=content)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise InputError(f"{path} is not a model that fairalm.save wrote.") from error
     refused = [name for name in unknown if name not in trusted and not _is_trusted(name)]
@@ -99,11 +76,9 @@ def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
     return _swap(skops.io.loads(content, trusted=unknown), Columns, Columns.frame)
 
 
-def _suffix(path: AnyPath) -> str:
-    suffix = Path(path).suffix.lower()
-    if suffix not in (".skops", ".json"):
-        raise InputError(f"{Path(path).name!r} must end in .skops (a model) or .json (plain data).")
-    return suffix
+def _check_suffix(path: AnyPath) -> None:
+    if Path(path).suffix.lower() != ".skops":
+        raise InputError(f"{Path(path).name!r} must end in .skops.")
 
 
 def _is_trusted(name: str) -> bool:
@@ -150,12 +125,7 @@ def _parts(value: Any, kind: type, seen: set[int]) -> Iterator[Any]:
     if isinstance(value, kind):
         yield value
         return
-    inside: Any = ()
     if isinstance(value, BaseEstimator):
-        inside = vars(value).values()
-    elif isinstance(value, dict):
-        inside = value.values()
-    elif isinstance(value, (list, tuple)):
-        inside = value
-    for part in inside:
+        value = vars(value)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
         yield from _parts(part, kind, seen)

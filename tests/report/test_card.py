@@ -21,7 +21,7 @@ def test_the_hub_reads_it(trained, nasty):
         if run == trained:
             assert figures["deo"] == pytest.approx(test["deo"]["value"], abs=1e-5)
             assert escape(str(Measure("deo", **test["deo"]))) in text
-        assert f"**{metrics['criterion']['verdict'].capitalize()}.**" in text
+        assert f"**{metrics['constraint']['verdict'].capitalize()}.**" in text
 
 
 def test_names_are_text(nasty):

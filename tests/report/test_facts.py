@@ -39,7 +39,7 @@ def counts_of(metrics, group, **counts):
 def test_the_verdict_is_that_of_the_run(trained):
     metrics, facts = content(trained), gather([trained])
     verdict = facts["verdict"]
-    assert verdict["outcome"] == metrics["criterion"]["verdict"]
+    assert verdict["outcome"] == metrics["constraint"]["verdict"]
     gap = Measure("deo", **metrics["splits"]["test"]["deo"])
     assert str(gap) in verdict["text"]
     assert "1 point" in verdict["text"]

@@ -12,9 +12,12 @@ from sklearn.pipeline import make_pipeline
 
 import fairalm
 from fairalm.datasets import preprocess
+from fairalm.files import read_json
 from fairalm.measures import Measure, measure_all
 from fairalm.report.facts import gather
 from fairalm.report.page import page as page_text
+from fairalm.runs import Source
+from fairalm.runs.choices import make_estimator
 
 POINTS = "#chart-tradeoff [class*=points] path"
 MOST_BYTES = 3_000_000
@@ -23,8 +26,8 @@ MOST_BYTES = 3_000_000
 @pytest.fixture(scope="module")
 def people(trained):
     """Test people as the run had them: features, labels, groups."""
-    config = fairalm.load(trained / "config.json")
-    everyone = read_people(Source(config["data"], "hired", ("sex",)))
+    config = read_json(trained / "config.json")
+    everyone = Source(config["data"], "hired", ("sex",)).read()
     train, test = everyone.split(0.3, 0)
     return everyone, train, test
 
@@ -47,13 +50,13 @@ def crossed(y, predicted, groups):
 def test_verdict_and_choice(show, trained, people):
     everyone, train, test = people
     page = show(trained)
-    metrics = fairalm.load(trained / "metrics.json")
+    metrics = read_json(trained / "metrics.json")
     said = page.locator("#verdict").inner_text()
-    assert metrics["criterion"]["verdict"].capitalize() + "." in said
+    assert metrics["constraint"]["verdict"].capitalize() + "." in said
     assert str(Measure("deo", **metrics["splits"]["test"]["deo"])) in said
     assert "at most 1 point" in said
 
-    y, groups, X = everyone.labels[test], everyone.names[test].astype(str), everyone.X.iloc[test]
+    y, groups, X = everyone.labels[test], everyone.group_names[test].astype(str), everyone.X.iloc[test]
     fair = fairalm.load(trained / "model.skops")
     assert matrices(page) == crossed(y, fair.predict(X), groups)
     plain = make_pipeline(preprocess(everyone.X), make_estimator("logistic", 0))
@@ -83,7 +86,7 @@ def test_slider_is_the_measure_at_that_threshold(show, trained, people, constrai
     page = show(metrics)
     measure = gather([metrics])["constraint"]["key"]
     model = fairalm.load(trained / "model.skops")
-    y, groups = everyone.labels[test], everyone.names[test].astype(str)
+    y, groups = everyone.labels[test], everyone.group_names[test].astype(str)
     scores = model.predict_proba(everyone.X.iloc[test])[:, 1]
     slider = page.locator("#threshold")
     n_stops = int(slider.get_attribute("max")) + 1

@@ -28,6 +28,8 @@ Json = Annotated[bool, Option("--json", help="Print the result as JSON, and noth
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
 OutFile = Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="File to write as well.")]
 RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder that fairalm train wrote.")]
+EPOCHS = f"{nets.EPOCHS}; for images, {images.EPOCHS}"
+BATCH_SIZE = f"{nets.BATCH_SIZE}; for images, {images.BATCH_SIZE}"
 OWN = "or module:Class of your own"
 
 
@@ -102,18 +104,8 @@ TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
         "Where the gap is measured in training. Forests, boosting and small tables need heldout or crossfit.",
         show_default=f"{default_signal('logistic')}; for a last-layer, {default_signal('last-layer')}",
     ),
-    "epochs": number(
-        int | None,
-        "Nets only: passes over the data.",
-        min=1,
-        show_default=f"{nets.EPOCHS}; for images, {images.EPOCHS}",
-    ),
-    "batch_size": number(
-        int | None,
-        "Nets only: rows per step.",
-        min=1,
-        show_default=f"{nets.BATCH_SIZE}; for images, {images.BATCH_SIZE}",
-    ),
+    "epochs": number(int | None, "Nets only: passes over the data.", min=1, show_default=EPOCHS),
+    "batch_size": number(int | None, "Nets only: rows per step.", min=1, show_default=BATCH_SIZE),
     "device": text("NAME", "Nets only: cpu, cuda or mps.", show_default="cpu"),
     "weights": text("FILE", "Images only: ImageNet weights to begin with, or 'imagenet'."),
     "seed": Seed,
@@ -123,11 +115,8 @@ TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
 def takes(**parts: tuple[type, Mapping[str, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Let a command take dataclasses as arguments, whose fields are its options on the command line.
 
-    Parameters
-    ----------
-    **parts
-        For each such argument the dataclass, and its fields that are options, each with its type and its option.
-        Defaults come from the dataclass.
+    `parts` gives for each such argument the dataclass and those of its fields that are options, each with its option.
+    Defaults come from the dataclass.
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:

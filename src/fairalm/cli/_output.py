@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.files import to_json, write_atomic, write_csv
 from fairalm.measures.text import percent
+from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
 from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
@@ -130,15 +131,9 @@ def protected_sentence(samples: Samples) -> str:
     return f"The model does not see {columns} (--with-protected lets it)."
 
 
-@contextmanager
-def working(text: str) -> Iterator[None]:
-    """Show a spinner on stderr while something is done; nothing if stderr is no terminal."""
-    shown = console(stderr=True)
-    if not shown.is_terminal:
-        yield
-        return
-    with shown.status(Text(plain(text))):
-        yield
+def working(text: str) -> AbstractContextManager[Any]:
+    """Show on stderr that something is being done."""
+    return progress_bar(None, shown=is_terminal(), text=text)
 
 
 def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairalm._validation import FloatArray
-from fairalm.cli._methods import DEFAULT, FAIRLEARN
+from fairalm.cli.compare import DEFAULT, FAIRLEARN
 from fairalm.files import write_png
 from fairalm.runs.comparison import PLAIN, Result
 

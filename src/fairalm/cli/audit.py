@@ -13,6 +13,7 @@ from fairalm.files import write_json
 from fairalm.measures import MEASURES, GroupRates, rate_interval
 from fairalm.runs import Audit, Predictions
 from fairalm.runs import audit as measure
+from fairalm.runs.metrics import measures_in
 
 RATES = {"error": "error", "selection": "selected", "tpr": "TPR", "fpr": "FPR", "ppv": "PPV"}
 SMALL = 30  # people with a label in a group; fewer are marked
@@ -51,12 +52,11 @@ def audit(
     """
     check_out(out, (".json",), overwrite)
     with working(f"reading {given.data}"):
-        done = measure(given)
-        result = done.metrics(opt.typed(context))
+        done = measure(given, command=opt.typed(context))
     if out is not None:
-        write_json(out, result)
+        write_json(out, done.metrics)
     if as_json:
-        print_json(result)
+        print_json(done.metrics)
         return
     _show(done)
     if out is not None:
@@ -66,12 +66,12 @@ def audit(
 def _show(done: Audit) -> None:
     rates, given = done.rates, done.given
     say(f"{int(done.groups.sizes.sum()):,} people in {done.groups.n_groups} groups.")
-    if done.n_dropped:
-        say(f"Left out: {done.n_dropped:,} people without a protected value.")
+    if n_dropped := done.metrics["data"]["dropped"]:
+        say(f"Left out: {n_dropped:,} people without a protected value.")
     say()
     with_label, without = rates.tp + rates.fn, rates.fp + rates.tn
     print_table(
-        ["people", f"{given.target} = {done.positive}", "others", "all"],
+        ["people", f"{given.target} = {done.metrics['config']['positive']}", "others", "all"],
         [
             (name, _marked(a), _marked(b), f"{a + b:,}")
             for name, a, b in zip(rates.names, with_label, without, strict=True)
@@ -86,8 +86,8 @@ def _show(done: Audit) -> None:
     print_table(
         ["between groups", "95 % interval", f"within {100 * given.tol:.3g} %?"],
         [
-            (MEASURES[name].title, measured, done.verdicts.get(name, ""))
-            for name, measured in done.measures.items()
+            (MEASURES[name].title, measured, done.metrics["verdicts"].get(name, ""))
+            for name, measured in measures_in(done.metrics["splits"]["audit"]).items()
             if name != "error"
         ],
     )

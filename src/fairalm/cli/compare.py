@@ -9,28 +9,20 @@ import pandas as pd
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._methods import footnotes, marked
-from fairalm.cli._output import (
-    check_out,
-    count,
-    is_terminal,
-    print_json,
-    print_table,
-    protected_sentence,
-    say,
-    say_error,
-    say_path,
-    show_samples,
-    write_report,
-    write_table,
-)
+from fairalm.cli import _output as console
 from fairalm.files import write_json
 from fairalm.measures.text import plus_minus
+from fairalm.methods import DEFAULT_METHOD
 from fairalm.runs import Comparison, Settings, Source
 from fairalm.runs import compare as compare_methods
-from fairalm.runs.comparison import COMPARED, PLAIN
+from fairalm.runs.comparison import COMPARED, GRADIENT, PLAIN, THRESHOLD, has_fairlearn
 
 PAGE = Path("fairalm-compare.html")
+DEFAULT = DEFAULT_METHOD["sklearn"].name
+FAIRLEARN = {
+    GRADIENT: "fairlearn's ExponentiatedGradient, a random mixture of models",
+    THRESHOLD: "fairlearn's ThresholdOptimizer",
+}
 
 
 @opt.takes(source=(Source, opt.SOURCE), settings=(Settings, opt.SETTINGS))
@@ -60,36 +52,36 @@ def compare(
       fairalm compare compas
       fairalm compare people.csv --target hired --protected sex --seeds 10
     """
-    check_out(out, (".csv", ".json"), overwrite)
+    console.check_out(out, (".csv", ".json"), overwrite)
     names = [name.strip() for name in methods.split(",") if name.strip()]
-    done = compare_methods(source, settings, names, seeds=range(seeds), progress=is_terminal())
+    done = compare_methods(source, settings, names, seeds=range(seeds), progress=console.is_terminal())
     rows = done.summary()
     for method, reason in done.refused.items():
-        say_error(f"Warning: left out: {method} ({reason})")
+        console.say_error(f"Warning: left out: {method} ({reason})")
     result = done.metrics(rows, {"seeds": seeds}, command=opt.typed(context))
     if out is not None and out.suffix.lower() == ".csv":
-        write_table(out, pd.DataFrame(rows))
+        console.write_table(out, pd.DataFrame(rows))
     elif out is not None:
         write_json(out, result)
     page = ""
     if out is not None or not as_json:
-        page = write_report(result, PAGE if out is None else out.with_suffix(".html"))
+        page = console.write_report(result, PAGE if out is None else out.with_suffix(".html"))
     if as_json:
-        print_json(result)
+        console.print_json(result)
         return
     _show(done, rows, seeds)
     if out is not None:
-        say_path(f"Written to {out}")
-    say_path(page)
+        console.say_path(f"Written to {out}")
+    console.say_path(page)
 
 
 def _show(done: Comparison, rows: list[dict[str, Any]], seeds: int) -> None:
     constraint, estimator = done.constraint, done.settings.estimator
-    show_samples(done.samples, constraint, protected_sentence(done.samples))
-    say()
-    head = [f"{estimator}, {count(seeds, 'split')}, %", "test error", f"test {constraint.title}", "train gap"]
+    console.show_samples(done.samples, constraint, console.protected_sentence(done.samples))
+    console.say()
+    head = [f"{estimator}, {console.count(seeds, 'split')}, %", "test error", f"test {constraint.title}", "train gap"]
     names = ("error", constraint.measure, "train_gap")
-    print_table(
+    console.print_table(
         [*head, "fits", "time"],
         [
             (
@@ -101,11 +93,32 @@ def _show(done: Comparison, rows: list[dict[str, Any]], seeds: int) -> None:
             for row in rows
         ],
     )
-    say()
+    console.say()
     for note in [*footnotes(done), f"time: as a multiple of the {PLAIN} model's fit."]:
-        say(note)
+        console.say(note)
 
 
 def _percent(row: dict[str, Any], name: str) -> str:
     mean, sd = row[f"{name}_mean"], row.get(f"{name}_sd")
     return "undefined" if mean is None else plus_minus(100 * mean, None if sd is None else 100 * sd)
+
+
+def marked(method: str, *, constant: bool) -> str:
+    """Name of a method with its footnote marks."""
+    return method + "*" * (method == THRESHOLD) + "!" * constant
+
+
+def footnotes(done: Comparison) -> list[str]:
+    """The default method, fairlearn's algorithms, and what the marks mean."""
+    methods = {result.method for result in done.results}
+    notes = [f"{DEFAULT}: the default of fairalm, untuned."] if DEFAULT in methods else []
+    notes += [f"{method}: {words}." for method, words in FAIRLEARN.items() if method in methods]
+    if THRESHOLD in methods:
+        columns = ", ".join(done.samples.data.protected)
+        others = f"so do the others here, which use {columns}" if done.samples.with_protected else "the others do not"
+        notes.append(f"* has a threshold per group and needs the protected attribute to predict; {others}.")
+    if any(result.is_constant for result in done.results):
+        notes.append("! predicts (nearly) the same label for everyone: such a model has no gap, and no use.")
+    if not has_fairlearn():
+        notes.append('fairlearn is not installed: pip install "fairalm[compare]" adds its two algorithms.')
+    return notes

@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import (
-    count,
-    is_terminal,
-    print_json,
-    print_table,
-    protected_sentence,
-    say,
-    say_path,
-    show_samples,
-    write_report,
-)
+from fairalm.cli import _output as console
 from fairalm.cli._shell import show_warning
 from fairalm.files import check_new_folder
 from fairalm.measures import MEASURES
@@ -76,27 +66,21 @@ def train(
     check_new_folder(out, overwrite=overwrite)
     checkpoint = out.with_name(f"{out.name}.checkpoint") if settings.estimator in NETS else None
     with torchrun(settings) as is_first:
-        done = train_models(
-            source,
-            settings,
-            checkpoint=checkpoint,
-            resume=resume,
-            progress=is_terminal(),
-            command=opt.typed(context),
-        )
+        shown: Any = {"progress": console.is_terminal(), "command": opt.typed(context)}
+        done = train_models(source, settings, checkpoint=checkpoint, resume=resume, **shown)
         if not is_first:
             return
         done.save(out, overwrite=overwrite)
-        page = write_report(out, out / PAGE)
+        page = console.write_report(out, out / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
     if as_json:
-        print_json({"run": out, **done.metrics()})
+        console.print_json({"run": out, **done.metrics()})
         return
     show(done)
     model = "model.pt, settings.json, history.json, plain, test.csv" if settings.reads_images else "model.skops"
-    say_path(f"Written to {out}: {model}, config.json, history.csv, metrics.json")
-    say_path(page)
+    console.say_path(f"Written to {out}: {model}, config.json, history.csv, metrics.json")
+    console.say_path(page)
 
 
 def show(done: Run) -> None:
@@ -106,28 +90,25 @@ def show(done: Run) -> None:
     rows = f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others"
     lines = [f"{rows} ({share or 'the file ' + config['test']})."]
     if config["image_column"] is None:
-        lines.append(protected_sentence(done.samples))
-    show_samples(done.samples, constraint, *lines)
-    rounds = (
-        count(fair.n_fits, "fit")
-        if hasattr(fair.model, "n_oracle_calls_")
-        else count(len(fair.model.history_), "epoch")
-    )
-    say(
+        lines.append(console.protected_sentence(done.samples))
+    console.show_samples(done.samples, constraint, *lines)
+    in_rounds = hasattr(fair.model, "n_oracle_calls_")
+    rounds = console.count(fair.n_fits if in_rounds else len(fair.model.history_), "fit" if in_rounds else "epoch")
+    console.say(
         f"Method {config['method']} on {config['estimator']}: {rounds} in {fair.seconds:.1f} s;"
         f" the plain model in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
     )
-    say()
+    console.say()
     before, after = done.plain.measures, fair.measures
     titles = {name: kind.title for name, kind in MEASURES.items() if kind.kind != "ratio"}
     titles[constraint.measure] = f"{constraint.title} <- constraint"
     order = sorted(titles, key=lambda name: (name != "error", name != constraint.measure))
-    print_table(
+    console.print_table(
         ["on the test people, 95 % intervals", "plain model", "fair model"],
         [(titles[name], before[name], after[name]) for name in order],
     )
-    say()
-    say(verdict_sentence(after[constraint.measure], constraint))
+    console.say()
+    console.say(verdict_sentence(after[constraint.measure], constraint))
     for note in dict.fromkeys(after[name].note for name in order if after[name].value is not None):
         if note:
-            say(f"Note: {note}.")
+            console.say(f"Note: {note}.")

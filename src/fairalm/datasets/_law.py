@@ -58,15 +58,6 @@ def load_law(data_dir: DataDir = None, *, download: bool = False) -> Dataset:
     download : bool
         Fetch the file if it is in none of these: into `data_dir` if given, else into the cache.
 
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If the file is nowhere, or the download is not the expected file.
-
     Examples
     --------
     >>> data = load_law(download=True)  # doctest: +SKIP

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -11,8 +11,8 @@ import pandas as pd
 from fairalm._validation import Groups, Missing, check_choice, encode_groups
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
-from fairalm.measures import MEASURES, GroupRates, Measure, group_rates, measures_of, splits_entry
-from fairalm.runs.metrics import data_entry, metrics, verdict
+from fairalm.measures import MEASURES, GroupRates, group_rates, splits_entry
+from fairalm.runs.metrics import data_entry, measures_in, metrics, verdict
 from fairalm.runs.source import read_data
 
 
@@ -35,36 +35,15 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Audit:
-    """Counts, rates and gaps of given predictions."""
+    """Counts, rates and gaps of given predictions; `metrics` is the content of a metrics.json."""
 
     given: Predictions
-    frame: pd.DataFrame  # the columns used
-    positive: Any
     groups: Groups
     rates: GroupRates
-    measures: dict[str, Measure]
-    verdicts: dict[str, str]  # of each gap
-
-    @property
-    def n_dropped(self) -> int:
-        """Rows without a protected value, if they are left out."""
-        return int((self.groups.codes < 0).sum())
-
-    def metrics(self, command: str = "") -> dict[str, Any]:
-        """The content of a metrics.json."""
-        given = self.given
-        y, predicted = self.frame[given.target], self.frame[given.prediction]
-        config = {name: asdict(given)[name] for name in ("target", "prediction", "protected", "tol")}
-        return metrics(
-            command=command,
-            data=data_entry(given.data, self.frame, y, self.groups) | {"dropped": self.n_dropped},
-            config=config | {"positive": self.positive},
-            splits={"audit": splits_entry(y, predicted, sensitive_features=self.groups, target=self.positive)},
-            verdicts=self.verdicts,
-        )
+    metrics: dict[str, Any]
 
 
-def audit(given: Predictions) -> Audit:
+def audit(given: Predictions, *, command: str = "") -> Audit:
     """Measure given predictions."""
     EqualOpportunity(tol=given.tol)  # refuses what is no tolerance
     frame, _ = read_data(given.data)
@@ -73,11 +52,18 @@ def audit(given: Predictions) -> Audit:
         check_choice("column", column, frame.columns)
     groups = encode_groups(frame[protected], missing=given.missing, merge_below=given.merge_below)
     positive, (y, predicted) = _positive(given, frame), (frame[given.target], frame[given.prediction])
-    rates = group_rates(y, predicted, sensitive_features=groups, target=positive)
-    measures = measures_of(rates)
-    gaps = [gap for name, gap in measures.items() if MEASURES[name].kind == "difference"]
+    entry = splits_entry(y, predicted, sensitive_features=groups, target=positive)
+    gaps = [gap for name, gap in measures_in(entry).items() if MEASURES[name].kind == "difference"]
     used = frame[list(dict.fromkeys((given.target, given.prediction, *protected)))]
-    return Audit(given, used, positive, groups, rates, measures, {gap.name: verdict(gap, given.tol) for gap in gaps})
+    config = {name: getattr(given, name) for name in ("target", "prediction", "protected", "tol")}
+    result = metrics(
+        command=command,
+        data=data_entry(given.data, used, y, groups) | {"dropped": int((groups.codes < 0).sum())},
+        config=config | {"positive": positive},
+        splits={"audit": entry},
+        verdicts={gap.name: verdict(gap, given.tol) for gap in gaps},
+    )
+    return Audit(given, groups, group_rates(y, predicted, sensitive_features=groups, target=positive), result)
 
 
 def _positive(given: Predictions, frame: pd.DataFrame) -> Any:

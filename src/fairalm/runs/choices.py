@@ -86,8 +86,7 @@ def _import(what: str, which: str, base: type[Any]) -> Any:
     path, _, name = which.partition(":")
     if not path or not name.isidentifier():
         raise InputError(f"{which!r} names no {what}: write module:Class, such as my_package.my_module:MyClass.")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
+    find_modules_here()
     try:
         module = importlib.import_module(path)
     except Exception as error:
@@ -98,6 +97,12 @@ def _import(what: str, which: str, base: type[Any]) -> Any:
         classes = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
         raise no_such(f"class in {path}:", name, classes)
     return getattr(module, name)
+
+
+def find_modules_here() -> None:
+    """Let Python find modules in the current folder, as it does for scripts there."""
+    if str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
 
 
 def _make(kind: type[Any], **settings: Any) -> Any:

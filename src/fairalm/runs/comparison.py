@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import statistics
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from fairalm._validation import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning, InputError
-from fairalm.measures import Measure, describe, splits_entry
+from fairalm.measures import Measure, describe
 from fairalm.methods import METHODS, Method
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import make_estimator
@@ -25,13 +26,7 @@ from fairalm.runs.metrics import data_entry, metrics
 from fairalm.runs.settings import MAX_ITER, Settings
 from fairalm.runs.source import Samples, Source
 from fairalm.sklearn import FairALMClassifier
-from fairalm.sklearn.comparators.fairlearn import (
-    MOMENTS,
-    THRESHOLDS,
-    AgarwalClassifier,
-    FairlearnComparator,
-    HardtClassifier,
-)
+from fairalm.sklearn.comparators.fairlearn import MOMENTS, THRESHOLDS, AgarwalClassifier, HardtClassifier
 
 PLAIN, GRADIENT, THRESHOLD = "plain", "fairlearn-gradient", "fairlearn-threshold"
 #: The methods that are compared by default; ``unconstrained`` is the plain model.
@@ -42,28 +37,14 @@ COMPARED = tuple(
 
 @dataclass(frozen=True)
 class Result:
-    """One method on one split."""
+    """One method on one split: its model, and error and gap on the test rows."""
 
     method: str
     seed: int
-    measure: str  # the constraint's
     fit: Fit
-
-    @property
-    def error(self) -> Measure:
-        """The error on the test rows."""
-        return self.fit.measures["error"]
-
-    @property
-    def gap(self) -> Measure:
-        """The constraint's measure on the test rows."""
-        return self.fit.measures[self.measure]
-
-    @property
-    def train_gap(self) -> float | None:
-        """The same on the training rows."""
-        gap: float | None = self.fit.splits["train"][self.measure]["value"]
-        return gap
+    error: Measure
+    gap: Measure
+    train_gap: float | None
 
     @property
     def is_constant(self) -> bool:
@@ -75,7 +56,7 @@ class Result:
         return {
             "method": self.method,
             "error": self.error.to_dict(),
-            self.measure: self.gap.to_dict(),
+            self.gap.name: self.gap.to_dict(),
             "train_gap": self.train_gap,
             "fits": self.fit.n_fits,
             "seconds": self.fit.seconds,
@@ -86,21 +67,20 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every method on every split; `refused` says why a method is left out."""
+    """Every method on every split; `refused` says why fairlearn left one out."""
 
     samples: Samples
     constraint: Constraint
     settings: Settings
-    methods: Sequence[str]
     results: Sequence[Result]
-    refused: dict[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str]
 
     def summary(self) -> list[dict[str, Any]]:
         """For each method mean and standard deviation over the splits; undefined measures are left out."""
-        return [self._row(method) for method in self.methods if method not in self.refused]
+        names = [name for name in dict.fromkeys(result.method for result in self.results) if name not in self.refused]
+        return [self._row(name, [result for result in self.results if result.method == name]) for name in names]
 
-    def _row(self, method: str) -> dict[str, Any]:
-        results = [result for result in self.results if result.method == method]
+    def _row(self, method: str, results: Sequence[Result]) -> dict[str, Any]:
         return {
             "method": method,
             **_mean_and_sd("error", [result.error.value for result in results]),
@@ -111,7 +91,7 @@ class Comparison:
             "constant": sum(result.is_constant for result in results),
         }
 
-    def metrics(self, rows: Sequence[dict[str, Any]], config: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def metrics(self, rows: Sequence[Mapping[str, Any]], config: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """The content of a metrics.json, with `rows` under ``methods`` and every single model under ``runs``."""
         samples, settings = self.samples, self.settings
         chosen = {"constraint": self.constraint.name, "tol": settings.tol, "estimator": settings.estimator}
@@ -140,24 +120,9 @@ def compare(
 ) -> Comparison:
     """Train the plain model, each method and, where installed, fairlearn's two algorithms on the same splits.
 
-    Parameters
-    ----------
-    source : Source or Samples
-        The data.
-    settings : Settings, optional
-        Constraint, tolerance, estimator, rounds at most and share of test rows; the rest is not used.
-    methods : iterable of str or subclass of Method
-        As in :class:`Settings`.
-    seeds : sequence of int
-        One split per seed.
-    plain_fits : int
-        How often the plain model is fitted; its shortest time counts.
-    progress : bool
-        Show a progress bar on stderr.
+    There is one split per seed. Of several fits of the plain model the shortest time counts. `settings` gives the
+    constraint, its tolerance, the estimator, the rounds at most and the share of test rows.
 
-    Examples
-    --------
-    >>> from fairalm.runs import Source
     >>> done = compare(Source("german"), methods=["reweight"], seeds=range(2))
     >>> [row["method"] for row in done.summary()][:2]
     ['plain', 'reweight']
@@ -172,27 +137,25 @@ def compare(
     with progress_bar(None, shown=progress, text="reading"):
         samples = source.read() if isinstance(source, Source) else source
     names = [PLAIN, *own, *fairlearn_methods(constraint)]
-    jobs = [(seed, name) for seed in seeds for name in names]
     results, refused = [], {}
-    with progress_bar(len(jobs), shown=progress) as update:
-        for done, (seed, name) in enumerate(jobs):
+    with progress_bar(len(seeds) * len(names), shown=progress) as update:
+        for place, (seed, name) in enumerate(itertools.product(seeds, names)):
+            update(place, f"{name}, seed {seed}")
             if name == PLAIN:
                 split = _Split(samples, constraint, settings, seed)
-            update(done, f"{name}, seed {seed}")
             try:
                 results.append(split.result(name, own.get(name), plain_fits if name == PLAIN else 1))
             except InputError as error:
                 if name not in (GRADIENT, THRESHOLD):
                     raise
                 refused[name] = str(error)
-    return Comparison(samples, constraint, settings, names, results, refused)
+    return Comparison(samples, constraint, settings, results, refused)
 
 
 def fairlearn_methods(constraint: Constraint) -> list[str]:
     """Names of fairlearn's algorithms that have this constraint; none without fairlearn."""
-    if not has_fairlearn():
-        return []
-    return [name for name, known in ((GRADIENT, MOMENTS), (THRESHOLD, THRESHOLDS)) if constraint.name in known]
+    known = ((GRADIENT, MOMENTS), (THRESHOLD, THRESHOLDS)) if has_fairlearn() else ()
+    return [name for name, constraints in known if constraint.name in constraints]
 
 
 @cache
@@ -210,28 +173,24 @@ class _Split:
 
     def __init__(self, samples: Samples, constraint: Constraint, settings: Settings, seed: int) -> None:
         self.samples, self.constraint, self.seed = samples, constraint, seed
-        self.estimator = make_estimator(settings.estimator, seed)
-        self.max_iter = settings.max_iter or MAX_ITER
+        self.estimator, self.max_iter = make_estimator(settings.estimator, seed), settings.max_iter or MAX_ITER
         self.train, self.test = samples.split(settings.test_size, seed)
-        head = preprocess(samples.X).fit(samples.X.iloc[self.train])
-        self.X_train, self.X_test = (head.transform(samples.X.iloc[rows]) for rows in (self.train, self.test))
+        self.X = preprocess(samples.X).fit(samples.X.iloc[self.train]).transform(samples.X)
         self.y, self.groups = samples.data.y, samples.group_names
 
     def result(self, name: str, method: Method | None, n_fits: int) -> Result:
         """Fit a method and measure it; of several fits the shortest time counts."""
         fits = [timed(lambda: self._fit(name, method)) for _ in range(n_fits)]
-        model = fits[-1].model
-        splits = {
-            "train": self._entry(model, self.X_train, self.train, train=True),
-            "test": self._entry(model, self.X_test, self.test),
-        }
-        seconds = min(fit.seconds for fit in fits)
-        return Result(name, self.seed, self.constraint.measure, replace(fits[-1], seconds=seconds, splits=splits))
+        model, measure = fits[-1].model, self.constraint.measure
+        splits = {"train": self._entry(model, self.train, train=True), "test": self._entry(model, self.test)}
+        fit = replace(fits[-1], seconds=min(fit.seconds for fit in fits), splits=splits)
+        error, gap = fit.measures["error"], fit.measures[measure]
+        return Result(name, self.seed, fit, error, gap, splits["train"][measure]["value"])
 
     def _fit(self, name: str, method: Method | None) -> Any:
-        y, constraint = self.y[self.train], self.constraint
+        X, y, constraint = self.X[self.train], self.y[self.train], self.constraint
         if name == PLAIN:
-            return clone(self.estimator).fit(self.X_train, y)
+            return clone(self.estimator).fit(X, y)
         if name == GRADIENT:
             model: Any = AgarwalClassifier(self.estimator, constraint=constraint.name, tol=constraint.tol)
         elif name == THRESHOLD:
@@ -240,26 +199,18 @@ class _Split:
             model = FairALMClassifier(
                 self.estimator, constraint=constraint, method=method, max_iter=self.max_iter, random_state=self.seed
             )
-        return model.fit(self.X_train, y, sensitive_features=self.groups[self.train])
+        return model.fit(X, y, sensitive_features=self.groups[self.train])
 
-    def _entry(self, model: Any, X: Any, rows: IntArray, *, train: bool = False) -> dict[str, Any]:
-        groups, scores = self.samples.groups_of(rows), None
-        if isinstance(model, FairlearnComparator):
+    def _entry(self, model: Any, rows: IntArray, *, train: bool = False) -> dict[str, Any]:
+        X, scores = self.X[rows], None
+        if isinstance(model, (AgarwalClassifier, HardtClassifier)):  # their predictions are drawn
             group = {"sensitive_features": self.groups[rows]} if model.needs_group_to_predict else {}
             drawn = np.random.RandomState(self.seed).random_sample(len(rows))
             predicted = (model.expected_predict(X, **group) >= drawn).astype(int)
         else:
             predicted = model.predict(X)
             scores = None if train else scores_of(model, X, 1)
-        return splits_entry(
-            self.y[rows],
-            predicted,
-            scores,
-            sensitive_features=groups,
-            target=1,
-            constraint=self.constraint,
-            train=train,
-        )
+        return self.samples.entry(rows, predicted, scores, self.constraint, train=train, binary=True)
 
 
 def _mean_and_sd(name: str, values: Sequence[float | None]) -> dict[str, float | None]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from fairalm._validation import check_choice
 from fairalm.datasets import read_table
@@ -40,10 +41,15 @@ def find_images(images: Path, column: str | None) -> list[Path]:
     if column is None:
         raise InputError(f"{images} is a table: name its column of paths with {{image_column}}.", image_column=None)
     check_choice("column", column, table.columns)
-    absent = table[column].isna()
+    return paths_in(table[column], images)
+
+
+def paths_in(column: pd.Series[str], table: Path) -> list[Path]:
+    """The paths in a column, which are relative to the folder of the table."""
+    absent = column.isna().to_numpy()
     if absent.any():
-        raise InputError(f"Row {int(absent.argmax()) + 1} of {images} names no image: fill or drop it.")
-    return [images.parent / str(file) for file in table[column]]
+        raise InputError(f"Row {int(absent.argmax()) + 1} of {table} names no image: fill or drop it.")
+    return [table.parent / file for file in column.astype(str)]
 
 
 def read_with_masks(files: Sequence[Path], masks: str | None, size: int, channels: int, progress: bool) -> Images:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Unconstrained
 from fairalm.runs.choices import LAST_LAYER
 from fairalm.runs.fits import Fit, timed
+from fairalm.runs.image_files import paths_in
 from fairalm.runs.settings import MAX_ITER, Settings
 from fairalm.runs.source import Samples, Source, check_columns
 
@@ -145,12 +145,9 @@ def predict_images(run: Path, frame: pd.DataFrame, data: str, column: str) -> tu
     from fairalm.vision.image_model import load_image_model
 
     check_columns(frame, {column: "text"}, data)
-    if frame[column].isna().any():
-        row = int(frame[column].isna().to_numpy().argmax()) + 1
-        raise InputError(f"Row {row} of {data} names no image: fill or drop it.")
     model = load_image_model(run)
-    files = [os.path.join(Path(data).parent, file) for file in frame[column]]  # noqa: PTH118  # an absolute one stays
-    read = read_cached([(file,) for file in files], size=model.settings["size"], kind="colour", progress=False)
+    files = paths_in(frame[column], Path(data))
+    read = read_cached([(str(file),) for file in files], size=model.settings["size"], kind="colour", progress=False)
     predicted, scores = np.full(len(frame), None, dtype=object), np.full(len(frame), np.nan)
     predicted[read.kept] = model.predict(read.pixels).tolist()
     scores[read.kept] = model.predict_proba(read.pixels)[:, list(model.classes_).index(model.settings["positive"])]

@@ -12,7 +12,7 @@ import sklearn
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.files import METRICS, AnyPath, read_json
 from fairalm.models_io import load
-from fairalm.runs.choices import IMAGE_NETS
+from fairalm.runs.choices import IMAGE_NETS, find_modules_here
 from fairalm.runs.fits import scores_of
 from fairalm.runs.images import predict_images
 from fairalm.runs.run import MODEL
@@ -43,6 +43,8 @@ def predict(run: AnyPath, data: str, *, trusted: Sequence[str] = ()) -> pd.DataF
         predicted, scores = predict_images(folder, frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
     check_columns(frame, config["features"], data)
+    if trusted:
+        find_modules_here()
     model, X = load(folder / MODEL, trusted=trusted), frame[list(config["features"])]
     table, score = frame.assign(prediction=model.predict(X)), scores_of(model, X, config["positive"])
     if versions["scikit-learn"] != sklearn.__version__:

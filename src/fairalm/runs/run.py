@@ -6,7 +6,6 @@ import importlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
 from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
-from fairalm.measures import describe, splits_entry
+from fairalm.measures import describe
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import NETS, make_estimator
@@ -54,10 +53,6 @@ class Run:
 
     def metrics(self) -> dict[str, Any]:
         """The content of metrics.json; the plain model's splits are under ``plain``."""
-        return self._metrics
-
-    @cached_property
-    def _metrics(self) -> dict[str, Any]:
         samples, model, gap = self.samples, self.fair.model, self.fair.measures[self.constraint.measure]
         data = data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups)
         tol = self.constraint.tol
@@ -181,18 +176,11 @@ def _check(source: Source, settings: Settings, checkpoint: AnyPath | None, resum
 
 def _splits(model: Any, samples: Samples, constraint: Constraint, parts: Mapping[str, IntArray]) -> dict[str, Any]:
     """A model's figures on each part of the rows."""
-    target, entries = samples.data.positive, {}
-    for name, rows in parts.items():
+    entries, target = {}, samples.data.positive
+    for part, rows in parts.items():
         X = samples.X.iloc[rows]
-        entries[name] = splits_entry(
-            samples.labels[rows],
-            model.predict(X),
-            scores_of(model, X, target),
-            sensitive_features=samples.groups_of(rows),
-            target=target,
-            constraint=constraint,
-            train=name == "train",
-        )
+        scores = scores_of(model, X, target)
+        entries[part] = samples.entry(rows, model.predict(X), scores, constraint, train=part == "train")
     return entries
 
 

@@ -13,8 +13,10 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairalm._validation import MISSING, Groups, IntArray, Missing, check_choice, encode_groups, no_such
+from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
 from fairalm.exceptions import InputError
+from fairalm.measures import splits_entry
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,16 @@ class Samples:
         data = replace(self.data, frame=self.data.frame.iloc[rows].reset_index(drop=True))
         X = self.X.iloc[rows].reset_index(drop=True)
         return replace(self, data=data, X=X, labels=self.labels[rows], groups=self.groups_of(rows))
+
+    def entry(
+        self, rows: IntArray, predicted: Any, scores: Any, constraint: Constraint, *, train: bool, binary: bool = False
+    ) -> dict[str, Any]:
+        """The figures of predictions for some rows, as metrics.json has them; `binary` ones are 0 and 1."""
+        y, target = (self.data.y, 1) if binary else (self.labels, self.data.positive)
+        groups = self.groups_of(rows)
+        return splits_entry(
+            y[rows], predicted, scores, sensitive_features=groups, target=target, constraint=constraint, train=train
+        )
 
     def split(self, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
         """Row numbers to train and to test on; those of the test file if there is one."""
