@@ -6,8 +6,6 @@ import statistics
 import numpy as np
 import pandas as pd
 import pytest
-from fairalm.cli._data import Source, read_people
-from fairalm.cli._models import make_estimator
 from sklearn.pipeline import make_pipeline
 
 import fairalm
