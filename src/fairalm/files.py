@@ -10,7 +10,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,16 +116,11 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
 def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
     """Fill a temporary folder that is moved to `path` when the block ends; after an error it is deleted.
 
-    Parameters
-    ----------
-    path : path
-        The folder to write. If something is there already, that is an error.
-    overwrite : bool
-        Replace what is there, if it is a run (holds a metrics.json) or an empty folder.
+    `path` must be free. With `overwrite` it may be a run (a folder that holds a metrics.json) or an empty folder.
     """
     path = Path(path)
     check_new_folder(path, overwrite=overwrite)
-    made = [folder for folder in path.parents if not folder.exists()]
+    made = [folder for folder in path.parents if not folder.exists()]  # the nearest first
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         part.mkdir(parents=True)
@@ -139,7 +134,7 @@ def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
             part.replace(path)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
-        for folder in made:  # nearest first; only those we made, and only if empty
-            if folder.is_dir() and not any(folder.iterdir()):
+        for folder in made:
+            with suppress(OSError):  # not empty
                 folder.rmdir()
         raise

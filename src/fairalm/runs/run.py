@@ -109,21 +109,9 @@ def run(
 ) -> Run:
     """Train a fair and a plain model, and measure both.
 
-    Parameters
-    ----------
-    source, settings : Source, Settings
-        The data, and what to train.
-    checkpoint : path, optional
-        Nets only: folder for checkpoints, deleted when the run is saved.
-    resume : bool
-        Nets only: go on from the checkpoints of a run that was stopped.
-    progress : bool
-        Show progress on stderr.
-    command : str
-        Recorded in metrics.json.
+    Nets write checkpoints to the folder `checkpoint`, which is deleted when the run is saved; with `resume` they go on
+    from there. `progress` shows bars on stderr, and `command` is recorded in metrics.json.
 
-    Examples
-    --------
     >>> done = run(Source("compas"), Settings(tol=0.05))
     >>> print(done.plain.measures["deo"], "->", done.fair.measures["deo"])
     34.3 % [26.8, 41.2] -> 1.4 % [0.0, 8.9]

@@ -25,12 +25,12 @@ BoolArray = npt.NDArray[np.bool_]
 class Comparator(ClassifierMixin, BaseEstimator):
     """A fair classifier on tables of numbers; the larger label is the one whose errors count.
 
-    A subclass gives the rules of its parameters and trains in ``_fit``. Fitting sets `classes_` and `groups_`, the
-    labels and the groups.
+    A subclass gives the requirements of its parameters and trains in ``_fit``. Fitting sets `classes_` and `groups_`,
+    the labels and the groups.
     """
 
     constraint: str = "equal-opportunity"
-    rules: ClassVar[Mapping[str, tuple[Callable[[Any], bool], str]]] = {}
+    requirements: ClassVar[Mapping[str, tuple[Callable[[Any], bool], str]]] = {}
     package: ClassVar[str] = ""  # must be installed
     needs_group_to_predict: ClassVar[bool] = False
     only_two_groups: ClassVar[bool] = False
@@ -47,10 +47,10 @@ class Comparator(ClassifierMixin, BaseEstimator):
         sensitive_features : array, Series, data frame or dict of columns
             The protected attribute, one value per row.
         """
-        for name, (holds, rule) in self.rules.items():
+        for name, (holds, words) in self.requirements.items():
             if not holds(value := getattr(self, name)):
                 owner = type(self).__name__
-                raise InputError(f"The '{name}' parameter of {owner} must be {rule}. Got {value!r} instead.")
+                raise InputError(f"The '{name}' parameter of {owner} must be {words}. Got {value!r} instead.")
         if self.package:
             import_extra(self.package)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)

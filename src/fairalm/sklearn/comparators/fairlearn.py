@@ -67,7 +67,7 @@ class AgarwalClassifier(FairlearnComparator):
     """
 
     package = "fairlearn.reductions"
-    rules: ClassVar = {
+    requirements: ClassVar = {
         "constraint": (lambda name: name in MOMENTS, f"one of {', '.join(MOMENTS)}"),
         "tol": (lambda tol: 0 <= tol <= 1, "in [0, 1]"),
         "max_iter": (lambda n: n >= 1, "at least 1"),
@@ -130,7 +130,7 @@ class HardtClassifier(FairlearnComparator):
     """
 
     package = "fairlearn.postprocessing"
-    rules: ClassVar = {
+    requirements: ClassVar = {
         "constraint": (lambda name: name in THRESHOLDS, f"one of {', '.join(THRESHOLDS)}"),
         "tol": (lambda tol: 0 <= tol < 1, "in [0, 1)"),
     }

@@ -21,7 +21,7 @@ class LinearComparator(Comparator):
     """A comparator for two groups with `coef_` and `intercept_`."""
 
     only_two_groups = True
-    rules: ClassVar = {"C": (lambda C: 0 < C < np.inf, "positive"), "max_iter": (lambda n: n >= 1, "at least 1")}
+    requirements: ClassVar = {"C": (lambda C: 0 < C < np.inf, "positive"), "max_iter": (lambda n: n >= 1, "at least 1")}
     coef_: FloatArray
     intercept_: FloatArray
 
@@ -115,8 +115,8 @@ class ZafarClassifier(LinearComparator):
     """
 
     package = "clarabel"
-    rules: ClassVar = {
-        **LinearComparator.rules,
+    requirements: ClassVar = {
+        **LinearComparator.requirements,
         "share": (lambda share: share >= 0, "at least 0"),
         "among": (lambda among: among in get_args(Among), f"one of {', '.join(get_args(Among))}"),
     }
