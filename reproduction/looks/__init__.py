@@ -20,34 +20,28 @@ from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
 from fairalm.vision.heat_map_figure import draw_heat_maps
 from reproduction.experiment import Block, Experiment, Result, Results, Table
 from reproduction.figures import COLORS, panels
-from reproduction.looks.job import ATTRIBUTE, FAIR, UNCONSTRAINED, LooksJob
-from reproduction.looks.sets import SETS, group_names, read
+from reproduction.looks.job import AGAIN, ATTRIBUTE, BOTH, FAIR, SETS, UNCONSTRAINED, LooksJob, group_names
 from reproduction.options import Names, Option, names, whole
 from reproduction.page import Model, Page
 from reproduction.seeds import columns
 
 LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
+PARTS = ("train", "valid", "test")
 CHOICES = {"scenes": ("scenes", "scenes-independent"), "xray": ("xray",), "faces": ("faces",)}
-N_SEEDS, N_SEEDS_OF_SCENES = 10, 30  # scenes are cheap, and each seed has scenes of its own
+SETS_HELP = f"Images, separated by commas: {', '.join(CHOICES)}."
 ATTRIBUTES = {"xray": "hospital", "faces": "gender"}
-#: kind and name of a measure -> words, in the order of the tables
+#: kind -> measure -> words, in the order of the tables
 WORDS = {
-    ("", "error"): "error",
-    ("", "gap"): "gap",
-    ("leak", "overlap"): "leak: shared",
-    ("leak", "chance"): "by chance",
-    ("leak", "excess"): "above chance",
-    ("focus", "inside"): "focus: mass inside",
-    ("focus", "overlap"): "highest inside",
-    ("focus", "chance"): "by chance",
-    ("focus", "peak_outside"): "peak outside",
+    "": {"error": "error", "gap": "gap"},
+    "leak": {"overlap": "leak: shared", "chance": "by chance", "excess": "above chance"},
+    "focus": {
+        "inside": "focus: mass inside",
+        "overlap": "highest inside",
+        "chance": "by chance",
+        "peak_outside": "peak outside",
+    },
 }
-PANELS = {
-    "leak above chance": ("leak", "excess"),
-    "focus: mass inside": ("focus", "inside"),
-    "focus: highest inside": ("focus", "overlap"),
-    "peak outside": ("focus", "peak_outside"),
-}
+PANELS = [("leak", "excess"), ("focus", "inside"), ("focus", "overlap"), ("focus", "peak_outside")]
 #: what the paper claims -> the measure, the sign that FairALM's less the unconstrained net's should have, and its words
 CLAIMS = {
     "less leak": ("leak", "excess", -1, "overlaps with gender classification task indicating gender leak."),
@@ -84,20 +78,10 @@ class Looks(Experiment):
       python -m reproduction looks --quick -o quick
     """
 
-    seeds: Annotated[
-        int | None,
-        Option("How many runs of each set.", whole(), quick=2, default=f"{N_SEEDS}; {N_SEEDS_OF_SCENES} of scenes"),
-    ] = None
-    sets: Annotated[
-        Names | None,
-        Option(
-            f"Images, separated by commas: {', '.join(CHOICES)}.",
-            names("set", CHOICES),
-            "A,B",
-            None,
-            "all whose data are there",
-        ),
-    ] = None
+    seeds: Annotated[int | None, Option("How many runs, one per seed.", whole(), "N", 2, "10; 30 of scenes")] = None
+    sets: Annotated[Names | None, Option(SETS_HELP, names("set", CHOICES), "A,B", None, "all whose data are there")] = (
+        None
+    )
 
     @cached_property
     def missing(self) -> dict[str, str]:
@@ -116,17 +100,19 @@ class Looks(Experiment):
         self.missing  # noqa: B018
 
     def jobs(self) -> list[LooksJob]:
-        sets = [part for name in self.sets or CHOICES if name not in self.missing for part in CHOICES[name]]
-        n_seeds = {name: self.seeds or (N_SEEDS_OF_SCENES if SETS[name].is_scenes else N_SEEDS) for name in sets}
-        jobs = [LooksJob(name, seed, self.quick) for name, n in n_seeds.items() for seed in range(n)]
-        return sorted(jobs, key=lambda job: (not job.plan.is_scenes, job.seed))  # the cheap ones first
+        jobs = []
+        for name in [part for choice in self.sets or CHOICES if choice not in self.missing for part in CHOICES[choice]]:
+            usual = (
+                10 if SETS[name].correlation is None else 30
+            )  # scenes are cheap, and each seed has scenes of its own
+            jobs += [LooksJob(name, seed, self.quick) for seed in range(self.seeds or usual)]
+        return sorted(jobs, key=lambda job: (job.plan.correlation is None, job.seed))  # the cheap ones first
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
         return {"table": summarise(results)}
 
     def text(self, results: Results) -> Iterator[Block]:
-        yield from self.missing.values()
-        yield from text_blocks(summarise(results))
+        yield from (*self.missing.values(), *text_blocks(summarise(results)))
 
     def markdown(self, results: Results) -> Iterator[Block]:
         return filter(None, text_blocks(summarise(results)))
@@ -134,24 +120,25 @@ class Looks(Experiment):
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
         yield "looks.png", draw(summarise(results), results)
         for result in [result for result in results if "sheet" in result]:
-            job, sheet = LooksJob(result["config"]["set"], result["config"]["seed"], self.quick), result["sheet"]
-            test = read(job.set, job.plan, job.seed, self.data_dir).test.rows(sheet["rows"])
-            titles = {ATTRIBUTE: ATTRIBUTES.get(job.set, "colour"), UNCONSTRAINED: UNCONSTRAINED, FAIR: "FairALM"}
-            maps = {titles[name]: np.array(maps, dtype=float) for name, maps in sheet["maps"].items()}
-            yield f"looks-{job.set}.png", partial(draw_heat_maps, np.asarray(test.pixels), maps, masks=test.masks)
+            name, sheet = result["config"]["set"], result["sheet"]
+            test = LooksJob(name, 0, self.quick).read(self.data_dir)[2].rows(sheet["rows"])
+            titles = {ATTRIBUTE: ATTRIBUTES.get(name, "colour"), UNCONSTRAINED: UNCONSTRAINED, FAIR: "FairALM"}
+            maps = {title: np.array(sheet["maps"][net], dtype=float) for net, title in titles.items()}
+            yield f"looks-{name}.png", partial(draw_heat_maps, np.asarray(test.pixels), maps, masks=test.masks)
 
     def pages(self, results: Results) -> Iterator[Page]:
-        for name in dict.fromkeys(result["config"]["set"] for result in results):
-            mine = [result for result in results if result["config"]["set"] == name]
-            parts = read(name, LooksJob(name, 0, self.quick).plan, 0, self.data_dir)
-            frames = [
-                part.frame.assign(split=word) for word, part in zip(("train", "valid", "test"), parts, strict=False)
-            ]
-            roles = {role: getattr(parts.test, role) for role in ("target", "protected", "positive")}
-            data = Dataset.from_frame(pd.concat(frames), **roles)
-            config = {"constraint": mine[0]["config"]["constraint"], "image_column": "file"}
+        for name, mine in _by_set(results).items():
+            parts = LooksJob(name, 0, self.quick).read(self.data_dir)[:3]
+            frame = pd.concat(part.frame.assign(split=word) for part, word in zip(parts, PARTS, strict=True))
+            data = Dataset.from_frame(
+                frame, **{role: getattr(parts[0], role) for role in ("target", "protected", "positive")}
+            )
             models = [model for result in mine for model in _models(result)]
-            maps = _maps(mine, self.out / f"looks-{name}.png")
+            config = {"constraint": mine[0]["config"]["constraint"], "image_column": "file"}
+            sheet, nets, maps = self.out / f"looks-{name}.png", mine[0]["nets"], None
+            if "sheet" in mine[0] and sheet.is_file():
+                tables = {kind: {net: nets[net][kind] for net in (UNCONSTRAINED, FAIR)} for kind in ("leak", "focus")}
+                maps = Maps(sheet, {"data": {"images": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
             yield Page(f"report-{name}", name, data, models, group_names(name, data.groups), config, maps)
 
 
@@ -163,13 +150,9 @@ def _models(result: Result) -> Iterator[Model]:
         yield Model(name, kind, result["nets"][name]["entry"], config["seed"], settings=settings)
 
 
-def _maps(results: Results, sheet: Any) -> Maps | None:
-    """The sheet of the first seed with leak and focus of its nets, if it was drawn."""
-    for result in [result for result in results if "sheet" in result and sheet.is_file()]:
-        nets = {name: result["nets"][name] for name in (UNCONSTRAINED, FAIR)}
-        tables = {kind: {name: net[kind] for name, net in nets.items()} for kind in ("leak", "focus")}
-        return Maps(sheet, {"data": {"pictures": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
-    return None
+def _by_set(results: Results) -> dict[str, list[Result]]:
+    sets = {name: [result for result in results if result["config"]["set"] == name] for name in SETS}
+    return {name: mine for name, mine in sets.items() if mine}
 
 
 def summarise(results: Results) -> pd.DataFrame:
@@ -179,9 +162,8 @@ def summarise(results: Results) -> pd.DataFrame:
     both nets look outside) and, on scenes, ``again`` (a second unconstrained net's less the first's).
     """
     lines = []
-    for name in SETS:
-        mine = [result for result in results if result["config"]["set"] == name]
-        for kind, measure in WORDS if mine else ():
+    for name, mine in _by_set(results).items():
+        for kind, measure in [(kind, measure) for kind, measures in WORDS.items() for measure in measures]:
             line = {"set": name, "kind": kind, "measure": measure, "seeds": len(mine)}
             lines.append(line | columns(means_of(seed_table(mine, kind, measure))))
     return pd.DataFrame(lines)
@@ -189,40 +171,33 @@ def summarise(results: Results) -> pd.DataFrame:
 
 def seed_table(results: Results, kind: str, measure: str) -> pd.DataFrame:
     """A row per seed with the columns of :func:`summarise`; NaN where a measure is undefined."""
-    rows = []
-    for result in results:
-        nets = {name: net[kind] if kind else net for name, net in result["nets"].items()}
-        row = {name: net[measure]["value"] for name, net in nets.items() if net is not None}
-        if measure in result["both"]:
-            row["both"] = result["both"][measure]["value"]
-        if measure in result.get("again", {}).get(kind, {}):
-            row["again"] = result["again"][kind][measure]["value"] - row[UNCONSTRAINED]
-        rows.append(row)
+    nets = [{name: net.get(kind, net) for name, net in result["nets"].items()} for result in results]
+    rows = [{name: net[measure]["value"] for name, net in row.items() if measure in net} for row in nets]
     table = pd.DataFrame(rows, dtype=float)
     table["difference"] = table[FAIR] - table[UNCONSTRAINED]
-    return table
+    return table.assign(**{AGAIN: table[AGAIN] - table[UNCONSTRAINED]}) if AGAIN in table else table
 
 
 def text_blocks(table: pd.DataFrame) -> Iterator[Block]:
     """A table and notes for each set, and what the intervals say about the paper's claims."""
     titles = []
     for name, part in table.groupby("set", sort=False):
-        plan, shown = SETS[str(name)], (UNCONSTRAINED, FAIR, "difference")
+        plan = SETS[str(name)]
         titles.append(plan.title)
-        lines: dict[Any, Any] = {(line["kind"], line["measure"]): line for line in part.to_dict("records")}
         yield f"{plan.title}; mask: {plan.mask}; {part['seeds'].max()} seeds"
-        rows = [[WORDS[key], *(_figure(line, column) for column in shown)] for key, line in lines.items()]
+        lines: dict[Any, Any] = {(line["kind"], line["measure"]): line for line in part.to_dict("records")}
+        shown = (UNCONSTRAINED, FAIR, "difference")
+        rows = [[WORDS[kind][key], *(_figure(line, column) for column in shown)] for (kind, key), line in lines.items()]
         yield Table(["%", UNCONSTRAINED, "FairALM", "difference"], rows)
-        error, peak = lines["", "error"], lines["focus", "peak_outside"]
+        peak, errors = lines["focus", "peak_outside"], _figure(lines["", "error"], ATTRIBUTE)
         note = (
-            f"The net for the protected attribute errs on {_figure(error, ATTRIBUTE)} % of the images. Both nets have"
+            f"The net for the protected attribute errs on {errors} % of the images. Both nets have their peak outside"
         )
-        note += f" their peak outside {plan.mask} in {_figure(peak, 'both')} % of them."
-        if plan.is_scenes:
-            excess, inside = lines["leak", "excess"], lines["focus", "inside"]
-            note += " A second unconstrained net, from other first weights, differs from the first by"
-            note += f" {_figure(excess, 'again')} in leak above chance, {_figure(inside, 'again')} in mass inside and"
-            note += f" {_figure(peak, 'again')} in peak outside."
+        note += f" {plan.mask} in {_figure(peak, BOTH)} % of them."
+        if plan.correlation is not None:
+            excess, inside = (_figure(lines[key], AGAIN) for key in PANELS[:2])
+            note += f" A second unconstrained net, from other first weights, differs from the first by {excess} in leak"
+            note += f" above chance, {inside} in mass inside and {_figure(peak, AGAIN)} in peak outside."
         yield from (note, "")
     rows = []
     for words, (kind, measure, sign, _) in CLAIMS.items():
@@ -241,19 +216,19 @@ def _figure(line: Mapping[Any, Any], column: str) -> str:
 
 def draw(table: pd.DataFrame, results: Results) -> Any:
     """Draw FairALM less unconstrained: a panel per measure, a line per set, a tick per seed."""
-    sets = list(table["set"].unique())
-    figure, grid = panels(11, 1.6 + 0.6 * len(sets), {"": ""}, PANELS, "", sharey=True)
+    sets = _by_set(results)
+    titles = {f"{kind}: {WORDS[kind][measure].removeprefix('focus: ')}": (kind, measure) for kind, measure in PANELS}
+    figure, grid = panels(11, 1.6 + 0.6 * len(sets), {"": ""}, titles, "", sharey=True)
     for (_, title), axes in grid.items():
-        lines: Any = table.set_index(["kind", "measure", "set"]).loc[PANELS[title]]
-        for y, name in enumerate(sets):
-            mine = [result for result in results if result["config"]["set"] == name]
-            seeds = 100 * seed_table(mine, *PANELS[title])["difference"]
+        lines: Any = table.set_index(["kind", "measure", "set"]).loc[titles[title]]
+        for y, (name, mine) in enumerate(sets.items()):
+            seeds = 100 * seed_table(mine, *titles[title])["difference"]
+            mean, low, high = 100 * lines.loc[name, [f"difference{end}" for end in ("", "_low", "_high")]].astype(float)
             axes.plot(seeds, np.full(len(seeds), y + 0.22), "|", color="#999999", ms=6)
-            ends = 100 * lines.loc[name, ["difference_low", "difference_high"]].astype(float)
-            axes.plot(ends, [y, y], color=COLORS[FAIR], lw=2, solid_capstyle="butt")
-            axes.plot(100 * lines.loc[name, "difference"], y, "o", color=COLORS[FAIR], ms=7, mec="white")
+            axes.plot([low, high], [y, y], color=COLORS[FAIR], lw=2, solid_capstyle="butt")
+            axes.plot(mean, y, "o", color=COLORS[FAIR], ms=7, mec="white")
         axes.axvline(0, color="#444444", lw=0.8)
-    axes.set_yticks(range(len(sets)), [SETS[name].title for name in sets])
-    axes.set_ylim(len(sets) - 0.5, -0.5)
+        axes.set_yticks(range(len(sets)), [SETS[name].title for name in sets])
+        axes.set_ylim(len(sets) - 0.5, -0.5)
     figure.supxlabel("FairALM less unconstrained, points; bar: 95 % interval over the seeds, ticks: seeds", size=9)
     return figure

@@ -18,7 +18,7 @@ from fairalm.vision.cam import Maps, maps
 from fairalm.vision.image_batches import Pixels, Scale
 from fairalm.vision.image_sets import group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
-from reproduction.looks.sets import Plan
+from reproduction.looks.job import Plan
 from reproduction.types import FloatArray
 
 LITE0 = "efficientnet-lite0"
@@ -31,12 +31,11 @@ class LookNet(PooledNet):
 
     def __init__(self, in_channels: int, layers: tuple[tuple[int, int], ...]) -> None:
         super().__init__()
-        parts: list[nn.Module] = []
+        self.body = nn.Sequential()
         for channels, stride in layers:
             convolution = nn.Conv2d(in_channels, channels, 3, stride, padding=1, bias=False)
-            parts += [convolution, nn.BatchNorm2d(channels), nn.ReLU()]
+            self.body.extend([convolution, nn.BatchNorm2d(channels), nn.ReLU()])
             in_channels = channels
-        self.body = nn.Sequential(*parts)
         self.head = nn.Linear(in_channels, 1)
 
     def features(self, x: Tensor) -> Tensor:
@@ -46,11 +45,11 @@ class LookNet(PooledNet):
 
 def make_encoder(plan: Plan, fit: ImageDataset) -> Callable[[Pixels], Tensor]:
     """From images to what the nets are trained on: scaled pixels, or the output of a frozen pretrained net."""
-    if plan.is_scenes:
+    if plan.correlation is not None:
         return Scale.of(fit.pixels).tensor
-    n_channels = fit.pixels.shape[3]
-    scale = Scale.published(LITE0, n_channels)
-    body: Any = make_net(LITE0, in_channels=n_channels, size=plan.size, weights="imagenet").eval().body
+    scale = Scale.published(LITE0, fit.pixels.shape[3])
+    net: Any = make_net(LITE0, in_channels=fit.pixels.shape[3], size=plan.size, weights="imagenet").eval()
+    body = net.body
     first = nn.Sequential(body._conv_stem, body._bn0, body._swish, *body._blocks[:N_BLOCKS])
 
     @torch.no_grad()
