@@ -58,7 +58,7 @@ class TableJob(Job):
             warnings.simplefilter("ignore")  # a setting that does not meet the constraint shows in the figures
             data = SplitData(self, data_dir)
             runs = [*map(data.trial(row, self.seed, data.fit, data.valid), row.settings)]
-            chosen = {name: _choose(name, pd.DataFrame(runs)) for name in CHOICES}
+            chosen = {name: choose(name, pd.DataFrame(runs)) for name in CHOICES}
             test = data.trial(row, self.seed, data.rest, data.test)
             tested = {index: test(row.settings[index]) for index in sorted(set(chosen.values()))}
         return {"runs": runs, "choices": {name: {"chosen": index, **tested[index]} for name, index in chosen.items()}}
@@ -116,8 +116,8 @@ def figures(predicted: FloatArray, y: IntArray, is_second: Any) -> dict[str, Any
     }
 
 
-def _choose(name: str, runs: pd.DataFrame) -> int:
-    """The chosen run; where all are constant, one of these."""
+def choose(name: str, runs: pd.DataFrame) -> int:
+    """The run that is chosen in one of the ``CHOICES``; where all are constant, one of these."""
     try:
         return CHOICES[name](runs)
     except InputError:

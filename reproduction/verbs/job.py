@@ -14,36 +14,25 @@ import pandas as pd
 import torch
 from torch import nn
 
-from fairalm import methods
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.measures.chance import chance_gap
+from fairalm.methods import METHODS, Unconstrained
 from fairalm.nn import ConstrainedLoss, Features, Trainer, refit_last_layer
 from fairalm.nn.learning_rate import cosine_decay
 from fairalm.nn.row_batches import RowBatches
-from fairalm.selection import nvp
 from fairalm.vision.adversary import Adversary
 from reproduction.experiment import Job
 from reproduction.page import net_entry
+from reproduction.tabular.job import choose as choose_run
 from reproduction.verbs.data import NET, Parts, read_parts
 
 Setting = Mapping[str, float]
-
-
-class Kind(NamedTuple):
-    """A kind of data, and how heads are trained on it: by Adam, its rate going down to 0 along a cosine."""
-
-    size: int  # pixels on a side; the net was made for 224
-    groups: tuple[str, str]
-    epochs: int  # these three were chosen on validation images
-    batch_size: int
-    lr: float
-
-
-KINDS = {
-    "waterbirds": Kind(224, ("land", "water"), 20, 256, 1e-2),
-    "scenes": Kind(48, ("man", "woman"), 40, 64, 1e-3),
-    "imsitu": Kind(224, ("man", "woman"), 40, 64, 1e-3),
+#: Kind of data -> pixels on a side (the net was made for 224), groups, and training, which validation images chose.
+KINDS: dict[str, dict[str, Any]] = {
+    "waterbirds": {"size": 224, "groups": ("land", "water"), "epochs": 20, "batch_size": 256, "lr": 1e-2},
+    "scenes": {"size": 48, "groups": ("man", "woman"), "epochs": 40, "batch_size": 64, "lr": 1e-3},
+    "imsitu": {"size": 224, "groups": ("man", "woman"), "epochs": 40, "batch_size": 64, "lr": 1e-3},
 }
 
 
@@ -102,20 +91,16 @@ class HeadJob(Job):
         tried = (SWEPT_PENALTY,) if self.is_small else PENALTIES
         penalties = [{"l2": l2} for l2 in tried] if kind == "waterbirds" else [{}]
         is_swept = kind == "waterbirds" and self.method in SWEPT
-        config = {**super().config, "net": NET, **KINDS[kind]._asdict(), "tol": row.tol}
+        config = {**super().config, "net": NET, **KINDS[kind], "tol": row.tol}
         config["settings"] = [{**own, **penalty} for own, penalty in product(row.settings, penalties)]
         config["sweep"] = [{**setting, "l2": SWEPT_PENALTY} for setting in SWEEP] if is_swept else []
         return config | ({"size": min(config["size"], 96)} if self.is_small else {})
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
-        """Fit every setting, choose one on the validation images, and test it.
+        """Fit every setting, choose one by the figures of the ``runs`` on validation images, and test it.
 
-        Returns
-        -------
-        dict
-            The ``runs``, their figures, and the position ``chosen``; the figures of the chosen one on the test part
-            (``test``) and on further scenes (``fresh``), error and DEO on the test part by epoch (``history``), and the
-            test part's ``entry``; figures on the test part for the ``sweep``.
+        ``chosen`` is its position; ``test`` and ``fresh`` are its figures on the test part and on further scenes,
+        ``history`` its error and DEO on the test part by epoch, ``sweep`` the test figures of the settings there.
         """
         torch.set_num_threads(1)
         config = self.config
@@ -123,30 +108,25 @@ class HeadJob(Job):
         settings = config["settings"] + [setting for setting in config["sweep"] if setting not in config["settings"]]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a gap that remains shows in the figures
-            heads = [fit_head(parts, parts.test, setting, config) for setting in settings]
-
-        def entry(head: nn.Module, rows: Features) -> dict[str, Any]:
-            return net_entry(rows.y, logits(head, rows), np.array(config["groups"])[rows.group])
-
-        runs = [figures(entry(head, parts.choose)) for head, _ in heads[: len(config["settings"])]]
-        chosen = choose(runs)
-        head, history = heads[chosen]
-        tested = [entry(heads[settings.index(setting)][0], parts.test) for setting in config["sweep"]]
+            heads = [fit_head(parts, setting, config) for setting in settings]
+        names = config["groups"]
+        runs = [figures(entry_of(head, parts.choose, names)) for head, _ in heads[: len(config["settings"])]]
+        swept = [heads[settings.index(setting)][0] for setting in config["sweep"]]
+        head, history = heads[choose(runs)]
+        entry = entry_of(head, parts.test, names)
         return {
             "runs": runs,
-            "chosen": chosen,
-            "test": figures(entry(head, parts.test)),
-            "fresh": None if parts.fresh is None else figures(entry(head, parts.fresh)),
+            "chosen": choose(runs),
+            "test": figures(entry),
+            "fresh": None if parts.fresh is None else figures(entry_of(head, parts.fresh, names)),
             "history": {name: history[f"valid_{name}"].tolist() for name in ("error", "deo") if len(history)},
-            "sweep": [figures(each) for each in tested],
-            "entry": entry(head, parts.test),
+            "sweep": [figures(entry_of(each, parts.test, names)) for each in swept],
+            "entry": entry,
         }
 
 
-def fit_head(
-    parts: Parts, measured: Features, setting: Setting, config: Mapping[str, Any]
-) -> tuple[nn.Module, pd.DataFrame]:
-    """Train a linear head, whose history is `measured` by epoch; the fair head, found by whole fits, has none.
+def fit_head(parts: Parts, setting: Setting, config: Mapping[str, Any]) -> tuple[nn.Module, pd.DataFrame]:
+    """Train a linear head; also its history on the test part, which the fair head, found by whole fits, does not have.
 
     Of the setting, ``l2`` is the penalty on the weights.
     """
@@ -161,13 +141,10 @@ def fit_head(
             fair = refit_last_layer(head, parts.train, parts.dual, constraint=constraint, **setting)  # type: ignore[arg-type]
             return fair.model, pd.DataFrame()
         own = {name: value for name, value in setting.items() if name != "l2"}
-        criterion = ConstrainedLoss(
-            nn.BCEWithLogitsLoss(reduction="none"),
-            constraint,
-            methods.Unconstrained() if is_adversary else methods.METHODS[row.method](**own),
-            n_groups=2,
-            dual_from="observe" if row.is_heldout else "forward",
-        )
+        method = Unconstrained() if is_adversary else METHODS[row.method](**own)
+        loss = nn.BCEWithLogitsLoss(reduction="none")
+        source: Any = "observe" if row.is_heldout else "forward"
+        criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, dual_from=source)
         weights: dict[str, Any] = {"params": [head.weight], "weight_decay": setting.get("l2", 0.0)}
         optimizer = torch.optim.Adam([weights, {"params": [head.bias]}], lr=config["lr"])
         trainer = Trainer(
@@ -183,7 +160,7 @@ def fit_head(
         if row.is_heldout and parts.dual is not None:  # the images that equal opportunity is about, all at every step
             positive = np.flatnonzero(parts.dual.y == 1)
             dual = [tuple(column[positive] for column in _columns(parts.dual))]
-        return head, trainer.fit(batches, [_columns(measured)], dual_loader=dual)
+        return head, trainer.fit(batches, [_columns(parts.test)], dual_loader=dual)
 
 
 def _columns(rows: Features) -> tuple[torch.Tensor, ...]:
@@ -191,9 +168,9 @@ def _columns(rows: Features) -> tuple[torch.Tensor, ...]:
 
 
 @torch.no_grad()
-def logits(head: nn.Module, rows: Features) -> Any:
-    """The logit of label 1 of each row."""
-    return head(rows.x)[:, 0].numpy()
+def entry_of(head: nn.Module, rows: Features, names: Sequence[str]) -> dict[str, Any]:
+    """The entry of some rows for a page."""
+    return net_entry(rows.y, head(rows.x)[:, 0].numpy(), np.array(names)[rows.group])
 
 
 def figures(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,21 +181,12 @@ def figures(entry: Mapping[str, Any]) -> dict[str, Any]:
     groups = list(entry["groups"].values())
     errors = [group["rates"][rate] for rate in ("fpr", "fnr") for group in groups]
     positives, hits = [group["tp"] + group["fn"] for group in groups], sum(group["tp"] for group in groups)
-    return {
-        "error": entry["error"],
-        "deo": entry["deo"],
-        "worst": max(errors, key=lambda rate: rate["value"] or 0.0),
-        "selection": (hits + sum(group["fp"] for group in groups)) / entry["error"]["n"],
-        "chance": chance_gap(hits / sum(positives), *positives),
-    }
+    found = {"error": entry["error"], "deo": entry["deo"], "worst": max(errors, key=lambda rate: rate["value"] or 0.0)}
+    selection = (hits + sum(group["fp"] for group in groups)) / entry["error"]["n"]
+    return {**found, "selection": selection, "chance": chance_gap(hits / sum(positives), *positives)}
 
 
 def choose(runs: Sequence[Mapping[str, Any]]) -> int:
-    """The run that NVP chooses; a constant head only if there is nothing else."""
-    table = pd.DataFrame(
-        [{"error": r["error"]["value"], "deo": r["deo"]["value"], "selection": r["selection"]} for r in runs]
-    )
-    try:
-        return nvp(leave_out_constants=True)(table)
-    except InputError:
-        return nvp()(table)
+    """The position of the run that NVP chooses; a constant head only if there is nothing else."""
+    values = [{**run, "error": run["error"]["value"], "deo": run["deo"]["value"]} for run in runs]
+    return choose_run("without-constants", pd.DataFrame(values))

@@ -15,10 +15,11 @@ from fairalm.measures import deo
 from fairalm.measures.chance import chance_gap
 from fairalm.measures.means import differences_of, means_of
 from reproduction.experiment import Block, Results, Table
-from reproduction.seeds import column_text, columns, paired, text_table
+from reproduction.seeds import columns, paired, text_table
 from reproduction.verbs.job import ROWS, SWEPT
 
 MEASURES = {"error": "error", "worst": "worst group", "deo": "DEO"}
+SCENES = {"error": "error", "deo": "DEO", "chance": "gap 0", "fresh_deo": "many"}
 RANGES = {"error": "error", "deo": "DEO", "decade": "DEO, decade", "useful": "useful"}
 OURS = "fairalm-heldout"
 FEWEST = 3  # seeds; an interval over two of them says nothing
@@ -46,7 +47,7 @@ STEADY_LEGEND = (
     " seeds [95 % interval]."
 )
 STEADY_MORE = (
-    "As above. DEO, decade: the same within the worst tenfold range of eta. useful: share of the etas with at"
+    " DEO, decade: the same within the worst tenfold range of eta. useful: share of the etas with at"
     " most half of the unconstrained head's DEO for at most two points of error."
 )
 ZERO_LEGEND = (
@@ -72,10 +73,10 @@ def tested(results: Results) -> pd.DataFrame:
 def summarise(results: Results) -> pd.DataFrame:
     """Means over the seeds in percent, a line for each data set and method.
 
-    The interval of scenes is over the seeds, each of which has scenes of its own, if there are three. The seeds of
-    Waterbirds and of imSitu share their test images, so theirs is that of the test part: the mean of its ends.
-    ``one_low`` and ``one_high`` are the mean interval of a DEO on one test part; ``zeros`` and ``constants`` count the
-    seeds with a DEO of 0 and with a constant prediction; ``setting`` is the one chosen most often.
+    The intervals of scenes are over the seeds, if there are three. The seeds of the other data sets share their test
+    images, so theirs are those of the test part: the means of their ends. ``one_low`` and ``one_high`` are the mean
+    interval of a DEO on one test part; ``zeros`` and ``constants`` count the seeds with a DEO of 0 and with a constant
+    prediction; ``setting`` is the one chosen most often.
     """
     lines = []
     for (data, method), part in tested(results).groupby(["data", "method"], sort=False):
@@ -128,16 +129,15 @@ def ranges(results: Results) -> pd.DataFrame:
 
 
 def steadiness(results: Results) -> pd.DataFrame:
-    """Means of :func:`ranges` over the seeds in percent; ``_less`` is FairALM's less this method's, seed by seed."""
+    """Means of :func:`ranges` over the seeds in percent; then FairALM's less the others' that are held out alike."""
     found = ranges(results)
     tables: dict[str, Any] = {name: found.loc[name] for name in SWEPT if name in found.index}
-    lines = {name: {"method": name, "seeds": len(t), **columns(means_of(t), scale=100)} for name, t in tables.items()}
-    for reference in ("fairalm", OURS):
-        rivals = {name: t for name, t in tables.items() if ROWS[name].is_heldout == ROWS[reference].is_heldout}
-        for name, other, ours in paired(rivals, reference):
-            less = differences_of(ours, other) if len(ours) > 1 else {}
-            lines[name] |= columns({f"{key}_less": mean for key, mean in less.items()}, scale=100)
-    return pd.DataFrame(lines.values())
+    lines = {ROWS[name].title: means_of(table) for name, table in tables.items()}
+    for ours in ("fairalm", OURS):
+        alike = {name: table for name, table in tables.items() if ROWS[name].is_heldout == ROWS[ours].is_heldout}
+        pairs = {name: differences_of(own, other) for name, other, own in paired(alike, ours) if len(own) > 1}
+        lines |= {f"FairALM less {ROWS[name].title}": less for name, less in pairs.items()}
+    return pd.DataFrame([{"method": title, **columns(means, scale=100)} for title, means in lines.items()])
 
 
 def zeros(counts: Mapping[str, Mapping[tuple[str, int, str], int]]) -> pd.DataFrame:
@@ -173,81 +173,32 @@ def _with_titles(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(method=[ROWS[name].title for name in table["method"]])
 
 
-def data_table(table: pd.DataFrame, data: str) -> Table:
-    """One data set: the worst group or, for scenes, what further scenes show."""
-    scenes = {"error": "error", "deo": "DEO", "chance": "gap 0", "fresh_deo": "many"}
-    heads = scenes if data.startswith("scenes") else MEASURES
-    return text_table(_with_titles(table[table["data"] == data]), {"method": "method", **heads})
+def data_table(means: pd.DataFrame, data: str, *, full: bool = False) -> Table:
+    """One data set; if `full`, pairs of verbs also with what one test part shows, and with the paper's numbers."""
+    kind, _, verb = data.partition("-")
+    part, heads = means[means["data"] == data], {"method": "method", **(SCENES if kind == "scenes" else MEASURES)}
+    if full and verb:
+        lines, place = part.to_dict("records"), VERBS.index(verb)
+        one = [f"{line['one_low']:.1f} to {line['one_high']:.1f}" for line in lines]
+        sets = [f"{line['zeros']} of {line['seeds']}" for line in lines]
+        paper = ["{}, {}".format(*PAPER[line["method"]][place]) for line in lines]
+        part = part.assign(one=one, sets=sets, paper=paper)
+        heads |= {"one": "DEO's interval in one set", "sets": "sets with DEO 0", "paper": "paper: error, DEO"}
+    return text_table(_with_titles(part), heads)
 
 
-def steady_table(found: pd.DataFrame, *names: str) -> Table:
-    """Ranges over eta, and FairALM's less those of the two others whose multipliers are moved alike."""
-    table = _with_titles(found)
-    less = table.filter(regex="_less").rename(columns=lambda name: name.replace("_less", ""))
-    less.insert(0, "method", "FairALM less " + table["method"])
-    less = less.dropna(subset="error") if "error" in less else less[:0]
-    return text_table(pd.concat([table, less]), {"method": "method", **{name: RANGES[name] for name in names}})
-
-
-def zero_table(found: pd.DataFrame) -> Table:
-    """What a DEO of 0 can mean."""
-    heads: dict[Any, str] = {"verb": "verb (+)", "rates": "0 at", "high": "up to"}
-    return text_table(
-        found.assign(off=found["off"].map("{:.2f}".format)), {str(name): heads.get(name, str(name)) for name in found}
-    )
-
-
-def paper_table(table: pd.DataFrame, kind: str) -> Table:
-    """The paper's table: methods down, pairs across; its own numbers under each of ours."""
-    lines: dict[Any, Any] = {(line["method"], line["data"]): line for line in table.to_dict("records")}
-    rows = []
-    for method, printed in PAPER.items():
-        ours = [lines.get((method, f"{kind}-{verb}"), {"error": None, "deo": None}) for verb in VERBS]
-        texts = [column_text(line, name, scale=1) for line in ours for name in ("error", "deo")]
-        numbers = [f"*{number:.1f}*" for entry in printed for number in entry]
-        rows += [[ROWS[method].title, *texts], ["*printed, on imSitu*", *numbers]]
-    return Table(["method", *(f"{verb} (+): {name}" for verb in VERBS for name in ("ERR", "DEO"))], rows)
-
-
-def one_set_table(table: pd.DataFrame) -> Table:
-    """What the DEO of one set of test scenes tells, and how often it is 0."""
-    part = _with_titles(table[table["data"].str.startswith("scenes")]).assign(value=table["deo"])
-    for i, line in part.iterrows():
-        part.loc[i, "pair"] = line["data"].partition("-")[2]
-        part.loc[i, "one"] = f"{line['one_low']:.1f} to {line['one_high']:.1f}"
-        part.loc[i, "sets"] = f"{line['zeros']} of {line['seeds']}"
-    heads = {
-        "method": "method",
-        "pair": "pair",
-        "value": "DEO",
-        "one": "interval of one set",
-        "sets": "sets with DEO 0",
-    }
-    return text_table(part, {**heads, "chance": "gap 0", "fresh_deo": "DEO on many"})
-
-
-def text_blocks(results: Results, zeroed: pd.DataFrame, seeds: int) -> Iterator[Block]:
-    """For the terminal."""
+def blocks(results: Results, zeroed: pd.DataFrame, seeds: int, *, full: bool = False) -> Iterator[Block]:
+    """The tables; `full` for table.md."""
     means, less, steady = summarise(results), differences(results), steadiness(results)
     for data in means["data"].unique():
-        yield from (f"{data_title(data)}; {seeds} seeds", data_table(means, data), "")
+        yield from (f"{data_title(data)}; {seeds} seeds", data_table(means, data, full=full), "")
     yield LEGEND
     if not less.empty:
         yield from ("", LESS, text_table(_with_titles(less), {"method": "less", **MEASURES}))
     if not steady.empty:
-        yield from ("", STEADY_LEGEND, steady_table(steady, "error", "deo"))
+        shown = RANGES if full else {name: RANGES[name] for name in ("error", "deo")}
+        yield from ("", STEADY_LEGEND + STEADY_MORE * full, text_table(steady, {"method": "method", **shown}))
     if not zeroed.empty:
-        yield from ("", ZERO_LEGEND, zero_table(zeroed))
-
-
-def more_blocks(results: Results) -> Iterator[Block]:
-    """What only table.md has: the paper's table, what one set of scenes shows, and all ranges over eta."""
-    means, steady = summarise(results), steadiness(results)
-    kinds = {data.partition("-")[0] for data in means["data"]}
-    for kind, words in {"scenes": "scenes with its counts", "imsitu": "imSitu"}.items():
-        if kind in kinds:
-            yield from (f"### The paper's table, on {words}", paper_table(means, kind))
-    if "scenes" in kinds:
-        yield from ("### What one set of scenes shows", one_set_table(means))
-    if not steady.empty:
-        yield from (STEADY_MORE, steady_table(steady, *RANGES))
+        heads: dict[Any, str] = {"verb": "verb (+)", "rates": "0 at", "high": "up to"}
+        rounded = zeroed.assign(off=zeroed["off"].map("{:.2f}".format))
+        yield from ("", ZERO_LEGEND, text_table(rounded, {str(name): heads.get(name, str(name)) for name in rounded}))
