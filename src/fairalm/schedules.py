@@ -11,17 +11,6 @@ Schedule = Callable[[int], float]
 
 
 @dataclass(frozen=True)
-class Constant:
-    """The same step in every round."""
-
-    eta: float
-
-    def __call__(self, t: int) -> float:
-        """The step of round t."""
-        return self.eta
-
-
-@dataclass(frozen=True)
 class Decay:
     """eta / t, Algorithm 1's dual step.
 
