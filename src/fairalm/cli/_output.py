@@ -93,11 +93,7 @@ def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]], *, left: int
 
 
 def count(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> count(1, "fit"), count(4, "fit")
-    ('1 fit', '4 fits')
-    """
+    """A number with its noun: "1 fit", "4 fits"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 

@@ -164,14 +164,8 @@ class Dataset(LabelledRows):
         for code in np.argsort(-groups.sizes, kind="stable")[:MOST_GROUPS]:
             size, rate = int(groups.sizes[code]), float(y[groups.codes == code].mean())
             name = groups.names[code]
-            rows.append(
-                (
-                    name if len(name) <= 40 else f"{name[:37]}...",
-                    f"{size:,}",
-                    f"{size / len(y):.1%}",
-                    f"{rate:.1%}",
-                )
-            )
+            shown = name if len(name) <= 40 else f"{name[:37]}..."
+            rows.append((shown, f"{size:,}", f"{size / len(y):.1%}", f"{rate:.1%}"))
         width = max(len(row[0]) for row in rows)
         lines = [
             *textwrap.wrap(f"{self.name}: {len(y):,} rows, {len(self.features)} features", WIDTH),

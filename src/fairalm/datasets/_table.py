@@ -28,13 +28,6 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     pandas.DataFrame
         At least one row, and column names that are text and differ.
 
-    Raises
-    ------
-    InputError
-        If there is no such file or it holds no usable table; one sentence says why.
-    ImportError
-        If a .parquet file is asked for and pyarrow is not installed.
-
     Examples
     --------
     >>> import pathlib, tempfile

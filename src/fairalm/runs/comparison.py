@@ -181,11 +181,10 @@ class _Split:
     def result(self, name: str, method: Method | None, n_fits: int) -> Result:
         """Fit a method and measure it; of several fits the shortest time counts."""
         fits = [timed(lambda: self._fit(name, method)) for _ in range(n_fits)]
-        model, measure = fits[-1].model, self.constraint.measure
+        model, key = fits[-1].model, self.constraint.measure
         splits = {"train": self._entry(model, self.train, train=True), "test": self._entry(model, self.test)}
         fit = replace(fits[-1], seconds=min(fit.seconds for fit in fits), splits=splits)
-        error, gap = fit.measures["error"], fit.measures[measure]
-        return Result(name, self.seed, fit, error, gap, splits["train"][measure]["value"])
+        return Result(name, self.seed, fit, fit.measures["error"], fit.measures[key], splits["train"][key]["value"])
 
     def _fit(self, name: str, method: Method | None) -> Any:
         X, y, constraint = self.X[self.train], self.y[self.train], self.constraint
