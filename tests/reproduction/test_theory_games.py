@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from fairalm.game import play
 from fairalm.methods import FairALMLinear, ProxyLagrangian
-from reproduction.theory.bounds import exponentiated_gradient, first_case, second_case
-from reproduction.theory.checks import Case, check
+from reproduction.theory.checks import Case, check, check_first_case, check_reward, check_second_case
 from reproduction.theory.families import Family, random_game, slow_game, smooth_family
 from reproduction.theory.plays import ExponentiatedStep, LinearStep, play_many, plays_of
-from reproduction.theory.reward import check_reward, reward_excess
 from reproduction.theory.saddle import (
     augmented_sides,
     average_play_excess,
-    check_first_case,
-    check_second_case,
+    exponentiated_gradient,
+    first_case,
     larger,
     original_sides,
+    reward_excess,
+    second_case,
     zeta,
 )
 
@@ -68,8 +68,8 @@ def test_many_games_at_once_are_the_games_of_the_library(family, bound):
     one = plays_of(game, 0.7)
     many = play_many(family, LinearStep(bound), one.eta, one.rounds)
     assert len(one.rounds) > 250
-    for field in dataclasses.fields(one):
-        np.testing.assert_allclose(getattr(many, field.name), getattr(one, field.name), atol=1e-12, err_msg=field.name)
+    for field in one._fields:
+        np.testing.assert_allclose(getattr(many, field), getattr(one, field), atol=1e-12, err_msg=field)
 
 
 def test_exponentiated_gradient_is_the_proxy_lagrangian_of_the_library():
