@@ -1,8 +1,38 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+HERE = Path(__file__).parent
+#: Tests that start processes, train nets or open a browser: not part of `make check`.
+SLOW = (
+    "cli",
+    "datasets/images",
+    "nn/test_adversarial.py",
+    "nn/test_distributed.py",
+    "nn/test_features.py",
+    "nn/test_huggingface.py",
+    "nn/test_last_layer.py",
+    "nn/test_lightning.py",
+    "nn/test_resume.py",
+    "nn/test_skorch.py",
+    "nn/test_tabular.py",
+    "nn/test_trainer.py",
+    "report",
+    "reproduction",
+    "runs",
+    "sklearn/comparators",
+    "test_extension.py",
+    "vision",
+)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(item.path.is_relative_to(HERE / place) for place in SLOW):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -34,9 +34,7 @@ class Owner:
     pass
 
 
-@pytest.mark.parametrize(
-    "eta", [0, 0.0, -1, float("nan"), Decay(-1.0), Growth(0.0, 0.1), lambda t: -2.0]
-)
+@pytest.mark.parametrize("eta", [0, 0.0, -1, float("nan"), Decay(-1.0), Growth(0.0, 0.1), lambda t: -2.0])
 def test_check_eta_refuses_what_is_not_positive(eta):
     value = eta(1) if callable(eta) else eta
     with pytest.raises(InputError, match=f"The 'eta' of Owner must be positive. Got {value!r}."):

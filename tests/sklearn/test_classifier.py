@@ -400,7 +400,7 @@ class TestBadInput:
 class TestWarnings:
     def test_tolerance_not_reached(self):
         X, y, s = people()
-        with pytest.warns(ToleranceWarning, match=r"after 1 rounds, above the tolerance of 1\."):
+        with pytest.warns(ToleranceWarning, match=r"after 1 round, above the tolerance of 1\."):
             FairALMClassifier(max_iter=1).fit(X, y, sensitive_features=s)
 
     def test_one_person_is_said(self):
