@@ -11,7 +11,6 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairalm.measures import Measure
-from fairalm.measures.means import means_of
 from fairalm.measures.text import interval, with_interval
 from reproduction.experiment import Table
 
@@ -78,15 +77,6 @@ def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple
         seeds = table.index.intersection(other.index)
         if name != reference and not seeds.empty:
             yield name, table.loc[seeds], other.loc[seeds]
-
-
-def over_seeds(table: pd.DataFrame, by: list[str], names: list[str]) -> pd.DataFrame:
-    """Means over the seeds with intervals and standard deviations (``NAME_sd``), a line for each value of `by`."""
-    lines = []
-    for keys, part in table.groupby(by, sort=False, dropna=False):
-        spread = {f"{name}_sd": part[name].std() for name in names}
-        lines.append(dict(zip(by, keys, strict=True)) | {"seeds": len(part)} | columns(means_of(part[names])) | spread)
-    return pd.DataFrame(lines)
 
 
 def variance_ratio(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:

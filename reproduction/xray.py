@@ -26,7 +26,7 @@ from reproduction.experiment import Block, Experiment, Job, Result, Results, Tab
 from reproduction.figures import COLORS, new_figure, panels, tidy
 from reproduction.options import Option, positives, whole
 from reproduction.page import OURS, PLAIN, Model, Page, net_entry
-from reproduction.seeds import column_text, columns, measure_text, over_seeds, paired, variance_ratio
+from reproduction.seeds import column_text, columns, measure_text, paired, variance_ratio
 
 UNCONSTRAINED = "unconstrained"
 HOSPITAL = "hospital"  # in place of a method: an unconstrained net that predicts the hospital, for heat maps
@@ -49,10 +49,7 @@ CLAIMS_LEGEND = (
 
 @dataclass(frozen=True)
 class XrayJob(Job):
-    """Train a net on three quarters of the X-rays and test it on the rest.
-
-    The seed sets the split, the first weights and the order of the images; methods share all three.
-    """
+    """Train a net on three quarters of the X-rays and test it on the rest; the seed sets split, weights and order."""
 
     method: str
     seed: int
@@ -206,9 +203,12 @@ def net_table(results: Results) -> pd.DataFrame:
 
 def summarise(nets: pd.DataFrame) -> pd.DataFrame:
     """One line per method: means and spreads, the median epoch that reaches 20 %, and how many nets never do."""
-    reached = nets.assign(never=np.isinf(nets["reached"])).groupby("label", sort=False)
-    more = reached.agg(epochs=("epochs", "max"), median=("reached", "median"), never=("never", "sum"))
-    return over_seeds(nets, ["label"], SHARES).merge(more, on="label")
+    lines = []
+    for name, part in nets.groupby("label", sort=False):
+        line = {"label": name, "seeds": len(part), **columns(means_of(part[SHARES])), "epochs": part["epochs"].max()}
+        line |= {f"{share}_sd": part[share].std() for share in SHARES} | {"median": part["reached"].median()}
+        lines.append(line | {"never": int(np.isinf(part["reached"]).sum())})
+    return pd.DataFrame(lines)
 
 
 def claims(nets: pd.DataFrame) -> pd.DataFrame:
@@ -291,7 +291,8 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
             axes.boxplot(values, positions=[place], widths=0.5, showfliers=False, **styles)
             axes.plot(np.full(len(values), place), values, "o", ms=4, alpha=0.7, **line)
         axes.set_xticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
-        axes.set(title=f"test {word}, %")
+        axes.set_title(f"test {word}, %")
+        tidy(axes)
     boxes[1].axhline(chance, color="#333333", ls=":", lw=1, label="a net without any gap, on average")
     boxes[1].set_ylim(0, 1.15 * boxes[1].get_ylim()[1])
     epochs = np.arange(nets["epochs"].max() + 1)
@@ -301,10 +302,9 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
         # a little apart, or equal curves would hide each other
         steps.step(epochs, share + 0.7 * shift, where="post", color=_color(name), label=name)
     steps.set(title=f"nets with test error ≤ {100 * REACHED:.0f} % so far, %", xlabel="epoch", ylim=(0, 105))
-    for axes, corner in ((boxes[1], "upper right"), (steps, "upper left")):
-        axes.legend(fontsize=8, frameon=False, loc=corner)
-    for axes in (*boxes, steps):
-        tidy(axes)
+    boxes[1].legend(fontsize=8, frameon=False, loc="upper right")
+    steps.legend(fontsize=8, frameon=False, loc="upper left")
+    tidy(steps)
     figure.suptitle(f"Tuberculosis in X-rays of two hospitals, {nets['seed'].nunique()} seeds; grey lines join a seed")
     return figure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 from fairalm.datasets import Dataset
 from fairalm.datasets.images import load_celeba, load_xray
 from fairalm.exceptions import InputError
-from fairalm.measures.means import means_of
+from fairalm.measures.means import mean_interval, means_of
 from fairalm.measures.text import plus_minus
 from fairalm.report.maps import Maps
 from fairalm.vision.sheet import draw_sheet
@@ -25,7 +26,6 @@ from reproduction.page import OURS, PLAIN, Model, Page
 from reproduction.seeds import columns
 
 LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
-PARTS = ("train", "valid", "test")
 CHOICES = {"scenes": ("scenes", "scenes-independent"), "xray": ("xray",), "faces": ("faces",)}
 SETS_HELP = f"Images, separated by commas: {', '.join(CHOICES)}."
 ATTRIBUTES = {"xray": "hospital", "faces": "gender"}
@@ -99,12 +99,10 @@ class Looks(Experiment):
         self.missing  # noqa: B018
 
     def jobs(self) -> list[LooksJob]:
-        jobs = []
-        for name in [part for choice in self.sets or CHOICES if choice not in self.missing for part in CHOICES[choice]]:
-            usual = (
-                10 if SETS[name].correlation is None else 30
-            )  # scenes are cheap, and each seed has scenes of its own
-            jobs += [LooksJob(name, seed, self.quick) for seed in range(self.seeds or usual)]
+        sets = [part for name in self.sets or CHOICES if name not in self.missing for part in CHOICES[name]]
+        # scenes are cheap, and each seed has scenes of its own
+        n_seeds = {name: self.seeds or (10 if SETS[name].correlation is None else 30) for name in sets}
+        jobs = [LooksJob(name, seed, self.quick) for name in sets for seed in range(n_seeds[name])]
         return sorted(jobs, key=lambda job: (job.plan.correlation is None, job.seed))  # the cheap ones first
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
@@ -117,7 +115,7 @@ class Looks(Experiment):
         return filter(None, text_blocks(summarise(results)))
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
-        yield "looks.png", draw(summarise(results), results)
+        yield "looks.png", draw(results)
         for result in [result for result in results if "sheet" in result]:
             name, sheet = result["config"]["set"], result["sheet"]
             test = LooksJob(name, 0, self.quick).read(self.data_dir)[2].rows(sheet["rows"])
@@ -127,18 +125,15 @@ class Looks(Experiment):
 
     def pages(self, results: Results) -> Iterator[Page]:
         for name, mine in _by_set(results).items():
-            parts = LooksJob(name, 0, self.quick).read(self.data_dir)[:3]
-            frame = pd.concat(part.frame.assign(split=word) for part, word in zip(parts, PARTS, strict=True))
-            data = Dataset.from_frame(
-                frame, **{role: getattr(parts[0], role) for role in ("target", "protected", "positive")}
+            parts = dict(
+                zip(("train", "valid", "test"), LooksJob(name, 0, self.quick).read(self.data_dir), strict=False)
             )
-            models = [model for result in mine for model in _models(result)]
+            frame = pd.concat(part.frame.assign(split=word) for word, part in parts.items())
+            roles = {role: getattr(parts["test"], role) for role in ("target", "protected", "positive")}
+            data, models = Dataset.from_frame(frame, **roles), [model for result in mine for model in _models(result)]
             config = {"constraint": mine[0]["config"]["constraint"], "image_column": "file"}
-            sheet, nets, maps = self.out / f"looks-{name}.png", mine[0]["nets"], None
-            if "sheet" in mine[0] and sheet.is_file():
-                tables = {kind: {net: nets[net][kind] for net in (UNCONSTRAINED, FAIR)} for kind in ("leak", "focus")}
-                maps = Maps(sheet, {"data": {"pictures": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
-            yield Page(f"report-{name}", name, data, models, group_names(name, data.groups), config, maps)
+            groups, maps = group_names(name, data.groups), _maps(mine[0], self.out / f"looks-{name}.png")
+            yield Page(f"report-{name}", name, data, models, groups, config, maps)
 
 
 def _models(result: Result) -> Iterator[Model]:
@@ -147,6 +142,14 @@ def _models(result: Result) -> Iterator[Model]:
         settings = {key: config[key] for key in ("size", "epochs", "batch_size", "lr")}
         settings |= {"tol": config["tol"], "eta": result["eta"]} if name == FAIR else {}
         yield Model(name, kind, result["nets"][name]["entry"], config["seed"], settings=settings)
+
+
+def _maps(result: Result, sheet: Path) -> Maps | None:
+    if "sheet" not in result or not sheet.is_file():
+        return None
+    nets = {name: result["nets"][name] for name in (UNCONSTRAINED, FAIR)}
+    tables = {kind: {name: net[kind] for name, net in nets.items()} for kind in ("leak", "focus")}
+    return Maps(sheet, {"data": {"pictures": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
 
 
 def _by_set(results: Results) -> dict[str, list[Result]]:
@@ -179,20 +182,16 @@ def seed_table(results: Results, kind: str, measure: str) -> pd.DataFrame:
 
 def text_blocks(table: pd.DataFrame) -> Iterator[Block]:
     """A table and notes for each set, and what the intervals say about the paper's claims."""
-    titles = []
-    for name, part in table.groupby("set", sort=False):
-        plan = SETS[str(name)]
-        titles.append(plan.title)
+    sets = [SETS[name] for name in table["set"].unique()]
+    for plan, (_, part) in zip(sets, table.groupby("set", sort=False), strict=True):
         yield f"{plan.title}; mask: {plan.mask}; {part['seeds'].max()} seeds"
         lines: dict[Any, Any] = {(line["kind"], line["measure"]): line for line in part.to_dict("records")}
         shown = (UNCONSTRAINED, FAIR, "difference")
         rows = [[WORDS[kind][key], *(_figure(line, column) for column in shown)] for (kind, key), line in lines.items()]
         yield Table(["%", UNCONSTRAINED, "FairALM", "difference"], rows)
-        peak, errors = lines["focus", "peak_outside"], _figure(lines["", "error"], ATTRIBUTE)
-        note = (
-            f"The net for the protected attribute errs on {errors} % of the images. Both nets have their peak outside"
-        )
-        note += f" {plan.mask} in {_figure(peak, BOTH)} % of them."
+        peak, attribute = lines["focus", "peak_outside"], _figure(lines["", "error"], ATTRIBUTE)
+        note = f"The net for the protected attribute errs on {attribute} % of the images. Both nets have their peak"
+        note += f" outside {plan.mask} in {_figure(peak, BOTH)} % of them."
         if plan.correlation is not None:
             excess, inside = (_figure(lines[key], AGAIN) for key in PANELS[:2])
             note += f" A second unconstrained net, from other first weights, differs from the first by {excess} in leak"
@@ -200,12 +199,11 @@ def text_blocks(table: pd.DataFrame) -> Iterator[Block]:
         yield from (note, "")
     rows = []
     for words, (kind, measure, sign, _) in CLAIMS.items():
-        lines = table[(table["kind"] == kind) & (table["measure"] == measure)]
-        ends = np.sort(sign * lines[["difference_low", "difference_high"]].to_numpy(float), axis=1)
-        rows.append(
-            [words, *("holds" if low > 0 else "the reverse" if high < 0 else "not shown" for low, high in ends)]
-        )
-    yield from (Table(["the paper on FairALM's net", *titles], rows), "", LEGEND)
+        differences = table[(table["kind"] == kind) & (table["measure"] == measure)].filter(regex="difference_")
+        ends = np.sort(sign * differences.to_numpy(float), axis=1)  # low and high
+        verdicts = ["holds" if low > 0 else "the reverse" if high < 0 else "not shown" for low, high in ends]
+        rows.append([words, *verdicts])
+    yield from (Table(["the paper on FairALM's net", *(plan.title for plan in sets)], rows), "", LEGEND)
 
 
 def _figure(line: Mapping[Any, Any], column: str) -> str:
@@ -213,19 +211,18 @@ def _figure(line: Mapping[Any, Any], column: str) -> str:
     return "undefined" if np.isnan(mean) else plus_minus(mean, 100 * line[f"{column}_high"] - mean)
 
 
-def draw(table: pd.DataFrame, results: Results) -> Any:
+def draw(results: Results) -> Any:
     """Draw FairALM less unconstrained: a panel per measure, a line per set, a tick per seed."""
-    sets = _by_set(results)
+    sets, color = _by_set(results), COLORS[FAIR]
     titles = {f"{kind}: {WORDS[kind][measure].removeprefix('focus: ')}": (kind, measure) for kind, measure in PANELS}
     figure, grid = panels(11, 1.6 + 0.6 * len(sets), {"": ""}, titles, "", sharey=True)
     for (_, title), axes in grid.items():
-        lines: Any = table.set_index(["kind", "measure", "set"]).loc[titles[title]]
-        for y, (name, mine) in enumerate(sets.items()):
+        for y, mine in enumerate(sets.values()):
             seeds = 100 * seed_table(mine, *titles[title])["difference"]
-            mean, low, high = 100 * lines.loc[name, [f"difference{end}" for end in ("", "_low", "_high")]].astype(float)
+            mean, *ends = mean_interval(seeds)
             axes.plot(seeds, np.full(len(seeds), y + 0.22), "|", color="#999999", ms=6)
-            axes.plot([low, high], [y, y], color=COLORS[FAIR], lw=2, solid_capstyle="butt")
-            axes.plot(mean, y, "o", color=COLORS[FAIR], ms=7, mec="white")
+            axes.plot(ends, [y, y], color=color, lw=2, solid_capstyle="butt")
+            axes.plot(mean, y, "o", color=color, ms=7, mec="white")
         axes.axvline(0, color="#444444", lw=0.8)
         axes.set_yticks(range(len(sets)), [SETS[name].title for name in sets])
         axes.set_ylim(len(sets) - 0.5, -0.5)

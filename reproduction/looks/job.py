@@ -84,13 +84,9 @@ class LooksJob(Job):
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
         """Train a net for the attribute, an unconstrained one and FairALM's; choose eta; measure on the test images.
 
-        Returns
-        -------
-        dict
-            The ``trials`` on the validation images and the ``eta`` chosen; for each of the ``nets`` error, gap, leak
-            and focus, all with intervals over the test images, and an ``entry`` for the page. Among the nets are, on
-            scenes, a second unconstrained one (``again``), and where ``both`` nets look outside. The first seed also
-            has a ``sheet``: test images by row, and their maps, from 0 to 255.
+        The result has error, gap, leak and focus of each net, with intervals over the test images. Among the ``nets``
+        are, on scenes, a second unconstrained one (``again``), and where ``both`` nets look outside. The first seed has
+        a ``sheet``: rows of some test images, and their maps, from 0 to 255.
         """
         from reproduction.looks.nets import heat_maps, logits, make_encoder, train  # torch is slow to load
 
