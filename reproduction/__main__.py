@@ -17,7 +17,6 @@ from reproduction.console import say_error
 from reproduction.options import Parser, whole, with_options
 
 EXPERIMENTS = ("tabular", "labels", "celeba", "verbs", "xray", "looks", "theory")
-OLD = ("xray", "looks")  # not yet written as an Experiment
 
 
 def reproduce(arguments: Sequence[str]) -> None:
@@ -37,10 +36,6 @@ def reproduce(arguments: Sequence[str]) -> None:
     parser = Parser("python -m reproduction", reproduce)
     parser.add_argument("NAME", choices=EXPERIMENTS, help="the experiment")
     name = parser.parse_args(arguments[:1]).NAME
-    if name in OLD:
-        from reproduction.old import run_command
-
-        return run_command(name, arguments[1:])
     # heavy imports happen in the experiment that needs them
     kind = getattr(importlib.import_module(f"reproduction.{name}"), name.capitalize())
     parser = Parser(f"python -m reproduction {name}", kind)

@@ -79,7 +79,7 @@ class Experiment(ABC):
         return ()
 
     def facts(self, results: Results) -> dict[str, Any]:
-        """What ``--json`` prints besides the tables."""
+        """What ``--json`` prints besides the tables, or in place of one of the same name."""
         return {}
 
     def files(self, results: Results) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class Experiment(ABC):
         return {}
 
     def figures(self, results: Results) -> Iterable[tuple[str, Any]]:
-        """The matplotlib figures, each with the name of its .png file."""
+        """The matplotlib figures, or functions that draw to a `path`, each with the name of its .png file."""
         return ()
 
     def pages(self, results: Results) -> Iterable[Page]:

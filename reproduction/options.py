@@ -26,7 +26,7 @@ class Option(NamedTuple):
 
     def describe(self, default: Any) -> str:
         """Its help with its defaults."""
-        usual, quick = (",".join(v) if isinstance(v, tuple) else str(v) for v in (default, self.quick))
+        usual, quick = (",".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in (default, self.quick))
         parts = [self.default or usual] * (bool(self.default) or default is not None)
         parts += [f"{quick} with --quick"] * (self.quick is not None)
         return f"{self.help} Default: {'; '.join(parts)}." if parts else self.help
@@ -62,6 +62,21 @@ def names(what: str, known: Iterable[str]) -> Callable[[str], Names]:
         return tuple(name for name in known if name in chosen)
 
     return parse
+
+
+def positives(text: str) -> tuple[float, ...]:
+    """Parse positive numbers separated by commas, each once.
+
+    >>> positives("0.1,1,0.1")
+    (0.1, 1.0)
+    """
+    try:
+        numbers = tuple(dict.fromkeys(float(part) for part in text.split(",") if part.strip()))
+    except ValueError:
+        numbers = ()
+    if not numbers or not all(0 < number < math.inf for number in numbers):
+        raise argparse.ArgumentTypeError(f"must be positive numbers separated by commas; got {text!r}.")
+    return numbers
 
 
 def options_of(kind: Any) -> Iterator[tuple[str, Any, Option]]:

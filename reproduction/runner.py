@@ -112,7 +112,7 @@ def run_experiment(experiment: Experiment, command: str, *, as_json: bool = Fals
     lines = write_files(experiment, results, command)
     if as_json:
         tables = {name: table.to_dict("records") for name, table in experiment.frames(results).items()}
-        facts = {"out": experiment.out, **experiment.facts(results), **tables, "failed": run.n_failed}
+        facts = {"out": experiment.out, **tables, **experiment.facts(results), "failed": run.n_failed}
         say(to_json(facts), wrap=False)
         return
     for block in experiment.text(results):
@@ -139,7 +139,10 @@ def write_files(experiment: Experiment, results: Results, command: str) -> list[
     names, lines = sorted(files), []
     try:
         for name, figure in experiment.figures(results):
-            write_png(out / name, figure)
+            if callable(figure):
+                figure(path=out / name)
+            else:
+                write_png(out / name, figure)
             names.append(name)
     except ImportError as error:
         lines.append(f"No figures: {error}")

@@ -1,4 +1,4 @@
-"""Means over seeds as columns and as text, and pairs of tables with the same seeds."""
+"""Statistics over seeds: means as columns and as text, and comparisons seed by seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
+from scipy.special import stdtrit
 
 from fairalm.measures import Measure
 from fairalm.measures.text import interval, with_interval
@@ -75,3 +77,22 @@ def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple
         seeds = table.index.intersection(other.index)
         if name != reference and not seeds.empty:
             yield name, table.loc[seeds], other.loc[seeds]
+
+
+def variance_ratio(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
+    """The variance of `first` over that of `second`, with the interval of Pitman and Morgan; NaN where undefined.
+
+    For pairs from a normal distribution: the two variances are equal where sums and differences of the pairs are not
+    correlated, and the interval holds the ratios that this test does not reject.
+
+    >>> print("{:.2f} [{:.2f}, {:.2f}]".format(*variance_ratio([1, 2, 3, 4, 6], [2, 5, 6, 9, 10])))
+    0.36 [0.13, 1.01]
+    """
+    x, y = (np.asarray(values, dtype=float) for values in (first, second))
+    n = len(x)
+    if n < 3 or not x.var() or not y.var():
+        return np.nan, np.nan, np.nan
+    value, unexplained = float(x.var() / y.var()), 1 - float(np.corrcoef(x, y)[0, 1]) ** 2
+    k = 1 + 2 * unexplained * float(stdtrit(n - 2, (1 + level) / 2)) ** 2 / (n - 2)
+    root = float(np.sqrt(max(k * k - 1, 0.0)))
+    return value, value * (k - root), value * (k + root)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
-from fairalm._validation import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.methods import Method
@@ -18,12 +17,12 @@ from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.vision.cam import Maps, maps
 from fairalm.vision.loader import Pixels, Scale, group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
-from reproduction.looks.sets import Plan
+from reproduction.looks.job import Plan
+from reproduction.types import FloatArray
 
 LITE0 = "efficientnet-lite0"
-N_BLOCKS = 11  # of it: their output is 1/16 of the picture, the last ones' 1/32
+N_BLOCKS = 11  # of it: their output is 1/16 of the image's size, that of the last ones 1/32
 BATCH_SIZE = 128
-Eye = Callable[[Pixels], Tensor]  # pictures to what the nets are trained on
 
 
 class LookNet(PooledNet):
@@ -31,42 +30,37 @@ class LookNet(PooledNet):
 
     def __init__(self, in_channels: int, layers: tuple[tuple[int, int], ...]) -> None:
         super().__init__()
-        parts: list[nn.Module] = []
+        self.body = nn.Sequential()
         for channels, stride in layers:
-            parts += [
-                nn.Conv2d(in_channels, channels, 3, stride, padding=1, bias=False),
-                nn.BatchNorm2d(channels),
-                nn.ReLU(),
-            ]
+            convolution = nn.Conv2d(in_channels, channels, 3, stride, padding=1, bias=False)
+            self.body.extend([convolution, nn.BatchNorm2d(channels), nn.ReLU()])
             in_channels = channels
-        self.body = nn.Sequential(*parts)
         self.head = nn.Linear(in_channels, 1)
 
     def features(self, x: Tensor) -> Tensor:
-        """The last maps."""
-        found: Tensor = self.body(x)
-        return found
+        features: Tensor = self.body(x)
+        return features
 
 
-def make_eye(plan: Plan, fit: ImageDataset) -> Eye:
-    """What stands before the nets: the scale of the pixels, or a pretrained net that stays as it is."""
-    if not plan.is_pretrained:
+def make_encoder(plan: Plan, fit: ImageDataset) -> Callable[[Pixels], Tensor]:
+    """From images to what the nets are trained on: scaled pixels, or the output of a frozen pretrained net."""
+    if plan.correlation is not None:
         return Scale.of(fit.pixels).tensor
-    n_channels = fit.pixels.shape[3]
-    scale = Scale.published(LITE0, n_channels)
-    body: Any = make_net(LITE0, in_channels=n_channels, size=plan.size, weights="imagenet").eval().body
+    scale = Scale.published(LITE0, fit.pixels.shape[3])
+    net: Any = make_net(LITE0, in_channels=fit.pixels.shape[3], size=plan.size, weights="imagenet").eval()
+    body = net.body
     first = nn.Sequential(body._conv_stem, body._bn0, body._swish, *body._blocks[:N_BLOCKS])
 
     @torch.no_grad()
-    def eye(pixels: Pixels) -> Tensor:
+    def encode(pixels: Pixels) -> Tensor:
         starts = range(0, len(pixels), BATCH_SIZE)
         return torch.cat([first(scale.tensor(pixels[start : start + BATCH_SIZE])) for start in starts])
 
-    return eye
+    return encode
 
 
 def train(x: Tensor, data: ImageDataset, plan: Plan, constraint: Constraint, method: Method, seed: int) -> LookNet:
-    """Train a net on what an eye gives of the pictures; the same seed gives the same net."""
+    """Train a net on encoded images; the same seed gives the same net."""
     codes = torch.as_tensor(group_codes(data, group_labels(data)))
     rows = TensorDataset(x, torch.as_tensor(data.y, dtype=torch.float32), codes)
     order = RandomSampler(rows, generator=torch.Generator().manual_seed(seed))
@@ -75,25 +69,20 @@ def train(x: Tensor, data: ImageDataset, plan: Plan, constraint: Constraint, met
         torch.manual_seed(seed)
         net = LookNet(x.shape[1], plan.layers)
         optimizer = torch.optim.Adam(net.parameters(), lr=plan.lr)
-        Trainer(
-            net,
-            optimizer,
-            ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), constraint, method, n_groups=2),
-            epochs=plan.epochs,
-            scheduler=torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, plan.epochs),
-        ).fit(loader)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, plan.epochs)
+        criterion = ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), constraint, method, n_groups=2)
+        Trainer(net, optimizer, criterion, epochs=plan.epochs, scheduler=schedule).fit(loader)
     return net
 
 
 @torch.no_grad()
 def logits(net: LookNet, x: Tensor) -> FloatArray:
-    """Of the positive label."""
-    found = torch.cat([net(part)[:, 0] for part in torch.split(x, BATCH_SIZE)])
-    return np.asarray(found.double().numpy())
+    """The logits of the positive label."""
+    return np.asarray(torch.cat([net(part)[:, 0] for part in torch.split(x, BATCH_SIZE)]).double().numpy())
 
 
-def look(net: LookNet, x: Tensor, size: int) -> Maps:
-    """Maps of the label that the net predicts, at the pictures' size."""
+def heat_maps(net: LookNet, x: Tensor, size: int) -> Maps:
+    """Maps of the label that the net predicts, at the size of the images."""
     small = torch.from_numpy(maps(net, x, target=None))[:, None]
     large = nn.functional.interpolate(small, (size, size), mode="bilinear", align_corners=False)
     return np.asarray(large[:, 0].numpy())
