@@ -107,7 +107,7 @@ class Celeba(Experiment):
         return {"table": points(results), "eta": eta_table(results)}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        return {"chosen_eta": choose_eta(results)}
+        return {"etas": eta_table(results).to_dict("records"), "eta": choose_eta(results)}
 
     def text(self, results: Results) -> Iterable[Block]:
         return blocks(results, digits=0)
