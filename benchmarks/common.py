@@ -1,4 +1,4 @@
-"""What every benchmark starts with."""
+"""What the benchmarks share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ import os
 import warnings
 from pathlib import Path
 
+import numpy as np
+
+from fairalm import InputError
+from fairalm.datasets import load, names
+
 
 def start(doc: str | None, **numbers: int) -> argparse.ArgumentParser:
-    """A parser with these options; Law's folder found if it lies beside the project; warnings off."""
+    """A parser with these options; finds Law's folder if it lies beside the project, and switches warnings off."""
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     if beside.is_dir():
         os.environ.setdefault("FAIRALM_DATA", str(beside))
@@ -18,3 +23,29 @@ def start(doc: str | None, **numbers: int) -> argparse.ArgumentParser:
     for name, default in numbers.items():
         parser.add_argument(f"--{name}", type=int, default=default)
     return parser
+
+
+def tables(chosen=None):
+    """The data sets with their names; those that are not there are skipped with a message."""
+    for name in chosen or names():
+        try:
+            yield name, load(name)
+        except InputError as error:
+            print(f"{name} left out: {error}")
+
+
+def samples(seeds, rows):
+    """For each data set and seed: name, seed, and the features, labels and groups of at most `rows` random rows."""
+    for name, data in tables():
+        for seed in range(seeds):
+            chosen = np.random.RandomState(seed).permutation(len(data.y))[:rows]
+            X = data.features_frame(with_protected=True).iloc[chosen]
+            yield name, seed, X, data.y[chosen], data.groups.to_numpy()[chosen]
+
+
+def write_between(path, marker, text):
+    """Replace the text between the two comments of a marker, ``<!-- marker -->`` and ``<!-- /marker -->``."""
+    start, end = f"<!-- {marker} -->", f"<!-- /{marker} -->"
+    page = path.read_text(encoding="utf-8")
+    before, after = page.split(start)[0], page.split(end)[1]
+    path.write_text(f"{before}{start}\n{text}\n{end}{after}", encoding="utf-8")

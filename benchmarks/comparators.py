@@ -1,10 +1,10 @@
-"""The comparators on Adult: our columns over seeds, the columns of Donini et al., and Zafar et al. by another solver.
+"""The comparators on Adult: with our columns, with those of Donini et al., and Zafar et al. by another solver.
 
     python benchmarks/comparators.py [--seeds 5] [--write docs/comparators.md]
     python benchmarks/comparators.py --dccp
 
-Figures of randomised predictors are expectations over their draws. The second table needs the official adult.data
-and adult.test in the folder that FAIRALM_DATA names, for two columns that our copy leaves out; --dccp needs dccp.
+Figures of randomised predictors are expectations over their draws. The second table needs the official adult.data and
+adult.test in the folder named by FAIRALM_DATA, for two columns that our copy leaves out; --dccp needs dccp.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import start
+from common import start, write_between
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from tabular import write_between
 
 from fairalm.datasets import load_adult, preprocess, split
 from fairalm.sklearn.comparators import AgarwalClassifier, DoniniClassifier, HardtClassifier, ZafarClassifier
-from fairalm.sklearn.comparators._convex_concave import LogLoss
+from fairalm.sklearn.comparators.convex_concave import LogLoss
 
 SVM = {"loss": "hinge", "max_iter": 20_000, "random_state": 0}
 MODELS = {
@@ -46,11 +45,11 @@ THEIRS = {
 }
 OFFICIAL = ["age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"]
 OFFICIAL += ["race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"]
-N_TRAIN = 32_561  # theirs: as many rows as adult.data has, counted after the rows with a missing value are gone
+N_TRAIN = 32_561  # theirs: as many rows as adult.data has, but counted after rows with missing values are dropped
 
 
 def run(make, X, y, s, train, test):
-    """Test error, signed difference of true positive rates (men less women) in test and training, seconds."""
+    """Test error, true positive rate of men minus that of women (test and training), and seconds."""
     begin = time.perf_counter()
     model = make()
     extra = {} if isinstance(model, (LogisticRegression, LinearSVC)) else {"sensitive_features": s[train]}
@@ -122,7 +121,7 @@ def by_dccp():
         missed = cp.sum(cp.minimum(0, X[(y == 1) & group] @ w + b))
         sides.append(missed * float((~group).mean()) / len(y))
     plain = LogisticRegression(max_iter=1000).fit(X, y)
-    for tau in (5.0, 0.05):  # 5 in the authors' demonstration; smaller ones end lower, and later
+    for tau in (5.0, 0.05):  # 5 in the authors' demonstration; smaller ones end lower, after more time
         w.value, b.value = plain.coef_[0], float(plain.intercept_[0])
         begin = time.perf_counter()
         problem = cp.Problem(cp.Minimize(mean_loss), [sides[0] <= sides[1], sides[0] >= sides[1]])

@@ -2,8 +2,8 @@
 
     python benchmarks/coverage.py
 
-Differences and ratios of two rates are enumerated exactly over all pairs of counts; the range over five
-groups is simulated. Takes about a minute.
+For differences and ratios of two rates the coverage is summed exactly over all pairs of counts; for the range over five
+groups it is simulated. Takes about a minute.
 """
 
 from __future__ import annotations

@@ -1,39 +1,29 @@
-"""Where SecantALM's first step and aim come from: how many fits it takes to close one gap.
+"""Where the first step and the aim of SecantALM come from: how many fits it takes to close one gap.
 
     python benchmarks/first_step.py [--seeds 3] [--rows 8000]
 
-Counts fits and reports training gap and error on training parts of the four tables, under three criteria. No test part
-is looked at. These are the tables that `benchmarks/tabular.py` reports on, so "untuned" there means: nothing was chosen
-per table.
+Counts fits and reports training gap and error on training parts of the four tables, under three constraints. No test
+part is used. `benchmarks/tabular.py` reports on the same tables, so "untuned" there means that nothing was chosen per
+table.
 """
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-from common import start
+from common import samples, start
 
-from fairalm import DemographicParity, EqualOpportunity, FairALMClassifier, InputError, PredictiveEquality
-from fairalm.datasets import load, names, preprocess, split
+from fairalm import DemographicParity, EqualOpportunity, FairALMClassifier, PredictiveEquality
+from fairalm.datasets import preprocess, split
 from fairalm.methods import secant
 
 STEPS, AIMS = (3.0, 4.0, 6.0, 8.0), (0.0, 0.5)
-CRITERIA = (EqualOpportunity(), DemographicParity(), PredictiveEquality())
+CONSTRAINTS = (EqualOpportunity(), DemographicParity(), PredictiveEquality())
 
 
 def problems(seeds, rows):
-    for name in names():
-        try:
-            data = load(name)
-        except InputError as error:
-            print(f"{name} left out: {error}")
-            continue
-        for seed in range(seeds):
-            chosen = np.random.RandomState(seed).permutation(len(data.y))[:rows]
-            X, y = data.features_frame(with_protected=True).iloc[chosen], data.y[chosen]
-            s = data.groups.to_numpy()[chosen]
-            train, _ = split(y, s, test_size=0.3, random_state=seed)
-            yield preprocess(X).fit_transform(X.iloc[train]), y[train], s[train]
+    for _, seed, X, y, s in samples(seeds, rows):
+        train, _ = split(y, s, test_size=0.3, random_state=seed)
+        yield preprocess(X).fit_transform(X.iloc[train]), y[train], s[train]
 
 
 def main():
@@ -43,9 +33,9 @@ def main():
     for step in STEPS:
         for aim in AIMS:
             secant.FIRST_STEP, secant.AIM = step, aim
-            for criterion in CRITERIA:
+            for constraint in CONSTRAINTS:
                 for X, y, s in tables:
-                    model = FairALMClassifier(constraint=criterion).fit(X, y, sensitive_features=s)
+                    model = FairALMClassifier(constraint=constraint).fit(X, y, sensitive_features=s)
                     figures = {"fits": model.n_oracle_calls_, "gap": 100 * model.gap_, "error": 100 * model.error_}
                     rows.append({"first step": step, "aim": aim, **figures})
     print(pd.DataFrame(rows).groupby(["first step", "aim"]).mean().round(2).to_string())

@@ -1,10 +1,10 @@
-"""Nets on the four tables: the untuned default, and what three decades of eta do to every rule.
+"""Nets on the four tables: the default method, untuned, and every method over three decades of eta.
 
     python benchmarks/nets.py [--seeds 5] [--first 200] [--sweep_seeds 2] [--write docs/nets.md]
 
-A net with two hidden layers of 64, Adam at 0.001 going down to 0 along a cosine, batches of 256, 30 epochs (and at
-least 300 steps, which matters for German). Nothing is chosen per table. The constants of `fairalm.PIControl` were
-chosen on splits 0 to 4; the splits here start at 200.
+A net with two hidden layers of 64 units, trained by Adam with a rate going from 0.001 down to 0 along a cosine, in
+batches of 256, for 30 epochs (at least 300 steps, which matters for German). Nothing is chosen per table. The constants
+of `fairalm.PIControl` were chosen on splits 0 to 4; the splits here start at 200.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from common import start
+from common import start, tables, write_between
 from torch import nn
 
 import fairalm
 from fairalm import EqualOpportunity, InputError
-from fairalm._validation import encode_groups
-from fairalm.datasets import load, names, preprocess, split
+from fairalm.datasets import load, preprocess, split
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import pi_control
 from fairalm.nn import ConstrainedLoss
@@ -47,10 +46,10 @@ class Table:
         self.train, self.test = split(data.y, data.groups, random_state=seed)
         made = preprocess(X.iloc[self.train]).fit(X.iloc[self.train]).transform(X)
         self.X, self.y = torch.tensor(np.asarray(made), dtype=torch.float32), torch.tensor(data.y, dtype=torch.float32)
-        self.group = torch.tensor(encode_groups(data.groups, n_rows=len(X)).codes)
+        self.group = torch.tensor(pd.factorize(data.groups, sort=True)[0])
 
     def fit(self, method, epochs=EPOCHS, after=False, **settings):
-        """Train a net; `after` takes the dual from the losses after the primal step, as Algorithm 2 is written."""
+        """Train a net and predict; with `after`, the dual step uses the losses after the primal step (Algorithm 2)."""
         torch.manual_seed(self.seed)
         layers = (
             nn.Linear(self.X.shape[1], HIDDEN),
@@ -87,7 +86,7 @@ class Table:
             return (model(self.X)[:, 0] > 0).int().numpy()
 
     def rates(self, chosen, rows):
-        """Counts of the predictions on some rows."""
+        """The rates of the predictions on some rows."""
         return group_rates(self.y[rows].int().numpy(), chosen[rows], sensitive_features=self.names[rows])
 
     def figures(self, chosen):
@@ -104,20 +103,16 @@ class Table:
         }
 
 
-def tables(seeds, chosen=None):
-    for name in chosen or names():
-        try:
-            data = load(name)
-        except InputError as error:
-            print(f"{name} left out: {error}")
-            continue
+def splits_of(seeds, chosen=None):
+    """The name of each data set, and its splits."""
+    for name, data in tables(chosen):
         yield name, [Table(data, seed) for seed in seeds]
 
 
 def default(seeds, chosen):
     """The untuned default beside the plain net."""
     rows = []
-    for name, splits in tables(seeds, chosen):
+    for name, splits in splits_of(seeds, chosen):
         for table in splits:
             for label, method in (("plain", fairalm.Unconstrained()), ("default", None)):
                 rows.append({"table": name, "net": label, **table.figures(table.fit(method))})
@@ -126,7 +121,7 @@ def default(seeds, chosen):
 
 
 def summary(frame):
-    """Means over the splits, of what is measured on test people with the standard deviation over them."""
+    """Means over the splits; for test figures also the standard deviation over the splits."""
     grouped = frame.groupby(["table", "net"], sort=False)
 
     def spread(name, digits):
@@ -142,37 +137,29 @@ def summary(frame):
 
 
 def sweep(seeds, epochs=15):
-    """Every rule over three decades of eta on Adult; half the epochs."""
+    """Every method over three decades of eta on Adult; half the epochs."""
     splits = [Table(load("adult"), seed) for seed in seeds]
     plain = [table.figures(table.fit(fairalm.Unconstrained(), epochs)) for table in splits]
     rows = []
-    for rule, method in SWEPT.items():
+    for name, method in SWEPT.items():
         for eta in FACTORS:
             for table, before in zip(splits, plain, strict=True):
+                figures, ratio = dict.fromkeys(("training gap", "test gap", "test error"), np.nan), np.full(2, np.nan)
                 try:
-                    found = table.figures(table.fit(method(eta=eta), epochs, after=rule == "Algorithm 2"))
-                    ratio = found["selection"] / before["selection"]
+                    figures = table.figures(table.fit(method(eta=eta), epochs, after=name == "Algorithm 2"))
+                    ratio = figures["selection"] / before["selection"]
                 except InputError as error:  # NaN: the net diverged
-                    found, ratio = (
-                        {"training gap": np.nan, "test gap": np.nan, "test error": np.nan},
-                        np.full(2, np.nan),
-                    )
-                    print(rule, eta, error)
-                rows.append(
-                    {"rule": rule, "eta": eta, "seed": table.seed, **found, "low": ratio.min(), "high": ratio.max()}
-                )
-            print(
-                rule,
-                f"{eta:.3g}",
-                *(f"{row['training gap']:.2f}/{row['test error']:.2f}" for row in rows[-len(seeds) :]),
-                flush=True,
-            )
+                    print(name, eta, error)
+                ends = {"low": ratio.min(), "high": ratio.max()}
+                rows.append({"method": name, "eta": eta, "seed": table.seed, **figures, **ends})
+            shown = (f"{row['training gap']:.2f}/{row['test error']:.2f}" for row in rows[-len(seeds) :])
+            print(name, f"{eta:.3g}", *shown, flush=True)
     frame = pd.DataFrame(rows).drop(columns=["selection", "holds 0"])
     return frame, pd.DataFrame(plain)
 
 
 def ablation(seeds):
-    """The default with one of its parts taken out."""
+    """The default method with one of its parts removed."""
     parts = {
         "as it is": {},
         "no memory (P alone)": {"PATIENCE": 1e9},
@@ -181,7 +168,7 @@ def ablation(seeds):
         "aim half a point off": {"SWING": 0.005},
     }
     rows = []
-    for name, splits in tables(seeds):
+    for name, splits in splits_of(seeds):
         for part, change in parts.items():
             kept = {key: getattr(pi_control, key) for key in change}
             for key, value in change.items():
@@ -200,7 +187,7 @@ def ablation(seeds):
 
 
 def draw(frame, plain, path):
-    """Training gap, test error and selection over eta, one line a rule."""
+    """Training gap, test error and selection rates over eta, one line per method."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -210,10 +197,10 @@ def draw(frame, plain, path):
     columns = ("training gap", "test error", "low")
     titles = ("training gap (DEO, points)", "test error (%)", "selection rate, times the plain net's")
     for axis, column, title in zip(axes, columns, titles, strict=True):
-        for i, (rule, rows) in enumerate(frame.groupby("rule", sort=False)):
+        for i, (name, rows) in enumerate(frame.groupby("method", sort=False)):
             mean = rows.groupby("eta")[column].mean()
             style = {"color": "black", "lw": 2.4, "zorder": 5} if i == 0 else {"color": f"C{i}", "lw": 1.3}
-            label = rule if column == columns[0] else None
+            label = name if column == columns[0] else None
             axis.plot(mean.index, mean.to_numpy(), marker="o", ms=4, label=label, **style)
             if column == "low":
                 axis.plot(mean.index, rows.groupby("eta")["high"].mean().to_numpy(), marker="o", ms=4, **style)
@@ -240,8 +227,10 @@ def markdown(frame):
 
 def main():
     parser = start(__doc__, seeds=5, first=200, sweep_seeds=2)
-    parser.add_argument("--write", type=Path, help="replace the tables between the marks of this page, and its figure")
-    parser.add_argument("--tables", help="some of the tables, by comma")
+    parser.add_argument(
+        "--write", type=Path, help="replace the tables between the markers of this page, and its figure"
+    )
+    parser.add_argument("--tables", help="data sets, separated by commas")
     parser.add_argument("--parts", default="default,ablation,sweep", help="which of the three to run")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -254,19 +243,17 @@ def main():
         made["ablation"] = ablation(range(3))
     if "sweep" in options.parts:
         frame, plain = sweep(range(options.first, options.first + options.sweep_seeds))
-        made["sweep"] = frame.pivot_table(index="rule", columns="eta", values="training gap", sort=False).round(1)
+        made["sweep"] = frame.pivot_table(index="method", columns="eta", values="training gap", sort=False).round(1)
         made["sweep"].columns = [f"eta {eta:.3g}" for eta in FACTORS]
         made["sweep"] = made["sweep"].reset_index()
-        ours = frame[frame["rule"] == next(iter(SWEPT))]
+        ours = frame[frame["method"] == next(iter(SWEPT))]
         print(f"default: selection {ours['low'].min():.2f} to {ours['high'].max():.2f} times the plain net's")
         if options.write:
             draw(frame, plain, options.write.parent / "images" / "nets-eta.png")
     for name, table in made.items():
         print(f"\n{name}\n{table.to_string(index=False)}")
         if options.write:
-            page, mark = options.write.read_text(encoding="utf-8"), f"<!-- {name} -->"
-            before, _, after = page.split(mark)
-            options.write.write_text(f"{before}{mark}\n{markdown(table)}\n{mark}{after}", encoding="utf-8")
+            write_between(options.write, name, markdown(table))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What a constrained step costs, as a multiple of a plain one: ours, cooper's and fairret's, interleaved.
+"""The cost of a constrained training step as a multiple of a plain one: ours, cooper's and fairret's.
 
     python benchmarks/step_time.py [--steps 3000] [--resnet_steps 30]
 
-Medians over rounds of interleaved blocks of steps, each step a whole one: gradients to zero, forward, loss, backward,
-optimiser, multipliers. The small net is 100-64-64-1 with batches of 256, where a step is all overhead; the large one
-is a ResNet-18 on 64×64 pictures with batches of 64. cooper is a Lagrangian over the two sides of the gap; fairret's
-norm loss has no multiplier. Needs cooper-optim, fairret and monai.
+Medians over rounds of interleaved blocks of complete steps: gradients to zero, forward, loss, backward, optimiser,
+multipliers. The small net is 100-64-64-1 with batches of 256, where a step is mostly overhead; the large one is a
+ResNet-18 on 64×64 images with batches of 64. For cooper, the two sides of the gap are constraints of a Lagrangian;
+fairret's norm loss has no multiplier. Needs cooper-optim, fairret and monai.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import fairalm
 from fairalm.nn import ConstrainedLoss
 
 TOL = 0.01
-BLOCK = 50  # steps of one kind in a row, as in training, where nothing else fills the caches
+BLOCK = 50  # steps of one kind in a row: in training, too, nothing else fills the caches
 
 
 class EqualRates(cooper.ConstrainedMinimizationProblem):
@@ -125,12 +125,12 @@ def compare(make_net, x, names, repeats, block=BLOCK):
     ratios, here = {name: [] for name in names}, {}
     for _ in range(repeats // block):
         for name, step in steps.items():
-            step()  # the first after the others finds their data in the caches
+            step()  # not counted: the caches still hold the data of the others
             begin = time.perf_counter()
             for _ in range(block):
                 step()
-            here[name] = time.perf_counter() - begin  # of all steps: not each makes a dual step
-        for name in names:  # a machine that changes its speed does so for all of a round
+            here[name] = time.perf_counter() - begin  # of all steps, since not every step has a dual step
+        for name in names:  # ratios within a round: the machine's speed may change between rounds
             ratios[name].append(here[name] / here["plain"])
     for name in names:
         low, middle, high = np.quantile(ratios[name][len(ratios[name]) // 10 :], [0.25, 0.5, 0.75])

@@ -1,9 +1,9 @@
-"""Four tables × seeds: plain, fairlearn's two, and ours, untuned. Errors, gaps, fit times, fits.
+"""The plain model, two of fairlearn's methods and ours, untuned, on four tables: errors, gaps, fit times and fits.
 
     python benchmarks/tabular.py [--seeds 5] [--tables adult,compas] [--write docs/benchmarks.md]
 
 Times are multiples of one plain fit on the same rows in the same run. Test figures of fairlearn's randomised
-predictors are expectations over their draws. Law is read from the folder that FAIRALM_DATA names.
+predictors are expectations over their draws. Law is read from the folder named by FAIRALM_DATA.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import start
+from common import start, tables, write_between
 from fairlearn.postprocessing import ThresholdOptimizer
 from fairlearn.reductions import ExponentiatedGradient, TruePositiveRateParity
 from sklearn.linear_model import LogisticRegression
 
-from fairalm import EqualOpportunity, FairALMClassifier, InputError
-from fairalm.datasets import load, preprocess, split
+from fairalm import EqualOpportunity, FairALMClassifier
+from fairalm.datasets import preprocess, split
 
 TOL = 0.01
 MODELS = ("plain", "ExponentiatedGradient", "ThresholdOptimizer", "fairalm")
@@ -80,9 +80,8 @@ def timed(fit, X, y, s, repeats):
     return fitted, float(np.median(times))
 
 
-def run_table(name, seed):
+def run_table(name, data, seed):
     """One row per model."""
-    data = load(name)
     X, y, s = data.features_frame(with_protected=True), data.y, data.groups.to_numpy()
     train, test = split(y, s, test_size=0.3, random_state=seed)
     table = preprocess(X.iloc[train]).fit(X.iloc[train])
@@ -115,7 +114,7 @@ def summary(runs):
 
 
 def verdicts(mean):
-    """What the numbers must meet, table by table."""
+    """Whether the figures meet our limits, table by table."""
     lines = []
     for name, block in mean.groupby(level="table", sort=False):
         block = block.droplevel("table")
@@ -151,27 +150,16 @@ def markdown(mean):
     return "\n".join(lines)
 
 
-def write_between(path, marker, text):
-    """Replace what stands between the marker's two comments."""
-    start, end = f"<!-- {marker} -->", f"<!-- /{marker} -->"
-    page = path.read_text(encoding="utf-8")
-    before, after = page.split(start)[0], page.split(end)[1]
-    path.write_text(f"{before}{start}\n{text}\n{end}{after}", encoding="utf-8")
-
-
 def main():
     parser = start(__doc__, seeds=5)
     parser.add_argument("--tables", default="adult,compas,german,law")
     parser.add_argument("--write", type=Path, help="a page with <!-- tabular --> markers")
     options = parser.parse_args()
     rows = []
-    for name in options.tables.split(","):
-        try:
-            for seed in range(options.seeds):
-                rows += run_table(name, seed)
-                print(f"{name}, seed {seed}: done", flush=True)
-        except InputError as error:
-            print(f"{name} left out: {error}")
+    for name, data in tables(options.tables.split(",")):
+        for seed in range(options.seeds):
+            rows += run_table(name, data, seed)
+            print(f"{name}, seed {seed}: done", flush=True)
     mean = summary(pd.DataFrame(rows))
     print("\n" + mean.round(2).to_string() + "\n")
     lines = verdicts(mean)

@@ -63,5 +63,5 @@ for name, method in (("plain", Unconstrained()), ("fair", PIControl())):
         )
         trainer.train()
         predicted = trainer.predict(to_rows(test)).predictions.argmax(axis=1)
-    found = measure_all(data.y[test], predicted, sensitive_features=data.groups.iloc[test])
-    print(f"{name:6} error {found['error']}   DEO {found['deo']}")
+    measures = measure_all(data.y[test], predicted, sensitive_features=data.groups.iloc[test])
+    print(f"{name:6} error {measures['error']}   DEO {measures['deo']}")

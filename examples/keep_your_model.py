@@ -23,6 +23,6 @@ plain.fit(X_train, y_train)
 fair.fit(X_train, y_train, sensitive_features=sex_train)
 
 for name, model in (("plain", plain), ("fair", fair)):
-    found = measure_all(y_test, model.predict(X_test), sensitive_features=sex_test)
-    print(f"{name:6} error {found['error']}   DEO {found['deo']}")
+    measures = measure_all(y_test, model.predict(X_test), sensitive_features=sex_test)
+    print(f"{name:6} error {measures['error']}   DEO {measures['deo']}")
 print(f"fits: {fair.n_oracle_calls_}; training gap: {100 * fair.gap_:.2f} points")

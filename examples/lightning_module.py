@@ -1,4 +1,4 @@
-"""Lightning: a small net on COMPAS that misses both groups equally often, beside the same net without the criterion."""
+"""Lightning: a small net on COMPAS that misses both groups equally often, beside the same net without a constraint."""
 
 import logging
 
@@ -37,7 +37,7 @@ class Module(lightning.LightningModule):
         return self.criterion(self.net(x), y, group)
 
     def configure_optimizers(self):
-        """The criterion has no parameters of its own."""
+        """Optimise the net; the loss has no parameters of its own."""
         return torch.optim.Adam(self.net.parameters(), lr=0.003)
 
 
@@ -56,5 +56,5 @@ for name, method in (("plain", Unconstrained()), ("fair", PIControl())):
     rows = TensorDataset(features[train], labels[train], groups[train])
     trainer.fit(module, DataLoader(rows, batch_size=256, shuffle=True))
     predicted = (module.net(features[test]) > 0).int().numpy()
-    found = measure_all(data.y[test], predicted, sensitive_features=data.groups.iloc[test])
-    print(f"{name:6} error {found['error']}   DEO {found['deo']}")
+    measures = measure_all(data.y[test], predicted, sensitive_features=data.groups.iloc[test])
+    print(f"{name:6} error {measures['error']}   DEO {measures['deo']}")

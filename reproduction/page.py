@@ -6,19 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from fairalm._validation import encode_groups
-from fairalm.io import data_entry, metrics
 from fairalm.measures import splits_entry
 from fairalm.report.facts import gather
 from fairalm.report.maps import Maps
 from fairalm.report.page import write_page
-from fairalm.report.runs import OTHER, OURS, PLAIN
-
-__all__ = ["OTHER", "OURS", "PLAIN", "Model", "Page", "as_run", "net_entry", "write_pages"]
+from fairalm.report.runs import FAIRALM_MODEL
+from fairalm.runs.metrics import data_entry, metrics
 
 TOL = 0.01  # of the verdict; a model trained with another tolerance has it in its settings
 
@@ -28,7 +26,7 @@ class Model:
     """A model of a page."""
 
     name: str  # the seed is added where there are several
-    kind: str  # OURS, OTHER or PLAIN
+    kind: str  # FAIRALM_MODEL, OTHER_MODEL or PLAIN_MODEL of fairalm.report.runs
     entry: Mapping[str, Any] | None  # its test rows, from net_entry or splits_entry; None leaves the model out
     seed: int | None = None
     seconds: float | None = None
@@ -61,13 +59,19 @@ def net_entry(y: Any, logits: Any, groups: Any) -> dict[str, Any]:
     return splits_entry(y, (logits > 0).astype(int), scores, sensitive_features=groups, target=1)
 
 
+def coded(groups: Any) -> Any:
+    """Groups as codes and names, as :func:`fairalm.runs.metrics.data_entry` takes them."""
+    names, codes = np.unique(np.asarray(groups).astype(str), return_inverse=True)
+    return SimpleNamespace(names=names, codes=codes)
+
+
 def as_run(page: Page, command: str) -> dict[str, Any] | None:
     """The run that a page shows, this library's models first; None if no model has an entry."""
-    tested = sorted((model for model in page.models if model.entry), key=lambda model: model.kind != OURS)
+    tested = sorted((model for model in page.models if model.entry), key=lambda model: model.kind != FAIRALM_MODEL)
     if not tested:
         return None
     data, frame = page.data, page.data.frame
-    groups = encode_groups(data.groups if page.groups is None else page.groups, n_rows=len(frame))
+    groups = coded(data.groups if page.groups is None else page.groups)
     parts: Any = frame["split"].value_counts() if "split" in frame else {}
     seeds = sorted({model.seed for model in tested if model.seed is not None}) or [0]
     return metrics(
@@ -84,7 +88,7 @@ def as_run(page: Page, command: str) -> dict[str, Any] | None:
         command=command,
         runs=[
             {
-                "rule": model.name,
+                "method": model.name,
                 **{name: getattr(model, name) for name in ("kind", "seed", "seconds", "history", "history_of")},
                 "settings": {key: value for key, value in model.settings.items() if value is not None},
                 "splits": {"test": model.entry},

@@ -13,7 +13,7 @@ from typing import Any
 from joblib import Parallel, delayed, parallel_config
 
 from fairalm.exceptions import InputError
-from fairalm.io import to_json, write_atomic, write_json, write_png
+from fairalm.files import to_json, write_atomic, write_json, write_png
 from fairalm.progress import progress_bar
 from reproduction.console import is_terminal, print_table, say, say_error
 from reproduction.experiment import Experiment, Job, Result, Results, markdown_of

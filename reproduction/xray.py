@@ -22,10 +22,11 @@ from fairalm.measures.chance import chance_gap
 from fairalm.measures.means import differences_of, means_of
 from fairalm.measures.text import with_interval
 from fairalm.methods import METHODS, Unconstrained
+from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
 from reproduction.experiment import Block, Experiment, Job, Result, Results, Table
 from reproduction.figures import COLORS, new_figure, panels, tidy
 from reproduction.options import Option, positives, whole
-from reproduction.page import OURS, PLAIN, Model, Page, net_entry
+from reproduction.page import Model, Page, net_entry
 from reproduction.seeds import column_text, columns, measure_text, paired, variance_ratio
 
 UNCONSTRAINED = "unconstrained"
@@ -73,7 +74,7 @@ class XrayJob(Job):
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
         """Train the net; the ``entry`` of the test images, and as ``profile`` error and DEO after each epoch."""
-        from fairalm.vision.train import fit_pictures  # torch is slow to load
+        from fairalm.vision.training import fit_images  # torch is slow to load
 
         data = load_xray(data_dir, size=self.size)
         rest, held_out = split(data.y, data.groups, test_size=TEST, random_state=self.seed)
@@ -84,7 +85,7 @@ class XrayJob(Job):
         settings: dict[str, Any] = {"net": "resnet18", "epochs": self.epochs, "batch_size": BATCH_SIZE, "lr": RATE}
         with warnings.catch_warnings(), threadpool_limits(1):  # sums in another order would give another net
             warnings.simplefilter("ignore", ToleranceWarning)  # the gap is in the table
-            model = fit_pictures(  # nothing is chosen by the test images
+            model = fit_images(  # nothing is chosen by the test images
                 train, test, constraint=EqualOpportunity(), method=method, random_state=self.seed, **settings
             )
         seconds = time.perf_counter() - begin
@@ -164,7 +165,7 @@ class Xray(Experiment):
         models = []
         for result in _without_hospital(results):
             config, profile = result["config"], result["profile"]
-            kind = PLAIN if config["method"] == UNCONSTRAINED else OURS
+            kind = PLAIN_MODEL if config["method"] == UNCONSTRAINED else FAIRALM_MODEL
             settings = {name: config[name] for name in ("eta", "epochs", "batch_size", "lr", "size")}
             shown = {"net": "resnet18", **settings}, {"error": profile["test_error"], "gap": profile["test_deo"]}
             models.append(Model(config["label"], kind, result["entry"], config["seed"], result["seconds"], *shown))

@@ -46,7 +46,7 @@ def test_registry_is_the_design_table():
 def test_mu_of_01_errors_is_the_rate(criterion, n_groups, seed):
     rng = np.random.default_rng(seed)
     y, chosen, group = rng.random(300) < 0.4, rng.random(300) < 0.5, rng.integers(0, n_groups, 300)
-    moments = criterion().cells(y, group, n_groups).moments(chosen != y)
+    moments = criterion().rows(y, group, n_groups).moments(chosen != y)
     for event, rate in enumerate(RATES[criterion.name]):
         for k in range(n_groups):
             mine = group == k
@@ -58,7 +58,7 @@ def test_mu_of_01_errors_is_the_rate(criterion, n_groups, seed):
 @every_criterion
 def test_labels_may_be_0_and_1(criterion):
     y, group, loss = np.array([0, 1, 1, 0]), np.array([0, 0, 1, 1]), [0.1, 0.2, 0.3, 0.4]
-    as_ints, as_bools = (criterion().cells(labels, group, 2).moments(loss) for labels in (y, y == 1))
+    as_ints, as_bools = (criterion().rows(labels, group, 2).moments(loss) for labels in (y, y == 1))
     np.testing.assert_array_equal(as_ints.mu, as_bools.mu)
     np.testing.assert_array_equal(as_ints.counts, as_bools.counts)
 
@@ -66,7 +66,7 @@ def test_labels_may_be_0_and_1(criterion):
 def test_equalized_odds_bounds_both_gaps():
     """The paper's d0 + d1 = 0 holds here, with gaps of 1 and -1."""
     y, group = np.array([1, 0, 1, 0]), np.array([0, 0, 1, 1])
-    moments = EqualizedOdds().cells(y, group, 2).moments([1, 0, 0, 1])
+    moments = EqualizedOdds().rows(y, group, 2).moments([1, 0, 0, 1])
     assert moments.gap.ravel().tolist() == [1, -1]
     assert moments.max_gap == 1
 

@@ -1,68 +1,131 @@
-"""Every ```python block of the README and the docs runs, each page from top to bottom; so does every example."""
+"""The pages keep their word: their code runs from top to bottom, as do the examples, and links and commands exist."""
 
+import os
 import re
 import runpy
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LIGHTNING = pytest.mark.filterwarnings(  # what it says of torch 2.13, and of a small machine
+FOLDERS = (ROOT / "docs", ROOT / "reproduction")
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for path in FOLDERS for page in path.rglob("*.md"))]
+EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if not path.name.startswith("my_")]
+ADDING = ROOT / "docs" / "adding.md"
+# code, the name of the file if it has a title, and what the page says it prints
+BLOCK = re.compile(r'^```python(?: title="(\S+)")?\n(.*?)^```\n(?:\n```\n(.*?)^```)?', re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LIGHTNING = pytest.mark.filterwarnings(  # its warnings about torch 2.13, and about a small machine
     "ignore:.*LeafSpec.*is deprecated:FutureWarning", "ignore:.*does not have many workers"
 )
-WITH_CODE = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+def text_of(page):
+    return page.read_text(encoding="utf-8")
+
+
+def shell_of(page):
+    """The shell blocks of a page, a command per line."""
+    return "".join(SHELL.findall(text_of(page))).replace("\\\n", " ")
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """An empty current folder, from which modules can be imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAIRALM_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    for path in tmp_path.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 @pytest.mark.filterwarnings("ignore:Setting a.*deprecated")  # fairlearn on pandas 3
 @LIGHTNING
-@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
-def test_page_runs(page, monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FAIRALM_CACHE", str(tmp_path / "cache"))
+@pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(text_of(page))], ids=name_of)
+def test_page_runs(page, folder, capsys):
     namespace = {"__name__": "docs"}
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     for block in BLOCK.finditer(text):
+        title, code, printed = block.groups()
+        if title:
+            (folder / title).write_text(code, encoding="utf-8")
+            continue
         line = text[: block.start()].count("\n") + 1
-        exec(compile("\n" * line + block[1], str(page), "exec"), namespace)
+        exec(compile("\n" * line + code, str(page), "exec"), namespace)
+        assert (printed or "") in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 @LIGHTNING
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
-def test_example_runs(example, monkeypatch, tmp_path, capsys):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("FAIRALM_CACHE", str(tmp_path / "cache"))
+@pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
+def test_example_runs(example, folder, capsys):
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_adding_shows_the_real_files():
+    shown = {title: code for title, code, _ in BLOCK.findall(text_of(ADDING)) if title}
+    assert shown == {path.name: text_of(path) for path in (ROOT / "examples").glob("my_*.py")}
+    assert max(code.count("\n") for code in shown.values()) <= 25
+
+
+@pytest.mark.slow
+def test_adding_can_be_walked(folder):
+    """The files of the page are saved and its commands run, as a reader would; then the report is there."""
+    for title, code, _ in BLOCK.findall(text_of(ADDING)):
+        if title:
+            (folder / title).write_text(code, encoding="utf-8")
+    for command in shell_of(ADDING).splitlines():
+        run(*command.split()[1:], cwd=folder)
+    assert "error and opportunity" in (folder / "runs" / "mine" / "report.html").read_text(encoding="utf-8")
+    assert "error and opportunity" in (folder / "mine.md").read_text(encoding="utf-8")
+
+
+def run(*arguments, package="fairalm", cwd=ROOT):
+    command = [sys.executable, "-m", package, *arguments]
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+    for target, section in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text_of(page)):
         if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+            path = page.parent / target if target else page
+            assert path.exists(), f"{name_of(page)} links to {target}"
+            assert not section or section in sections_of(path), f"{name_of(page)} links to {target}#{section}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def sections_of(page):
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)", text_of(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_commands_exist(page):
-    """Each `fairalm ...` or `python -m reproduction ...` line of a shell block names what --help knows."""
-    shell = "".join(re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
-    shell = re.sub(r"^fairalm ", "python -m fairalm ", shell, flags=re.MULTILINE)
-    commands = re.findall(r"^python -m ((?:fairalm|reproduction) \w+)([^\n#]*)", shell, re.MULTILINE)
-    for command, rest in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", *command.split(), "--help"],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd=ROOT,
-            env={"COLUMNS": "200", "NO_COLOR": "1", "PATH": ""},
-        )
-        assert done.returncode == 0, f"{page.name}: {command}: {done.stderr}"
+    """Each `fairalm` or `python -m reproduction` line of a shell block has a command and options that --help knows."""
+    commands = re.findall(r"^(?:python -m )?(fairalm|reproduction) (\w+)([^\n#]*)", shell_of(page), re.MULTILINE)
+    for package, command, rest in commands:
+        told = help_of(package, command)
         for option in re.findall(r"--[a-z-]+", rest):
-            assert option in done.stdout, f"{page.name}: {command} has no {option}"
+            assert option in told, f"{name_of(page)}: {package} {command} has no {option}"
+
+
+@cache
+def help_of(package, command):
+    return run(command, "--help", package=package)

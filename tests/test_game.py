@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairalm.game import FiniteOracle, Game, play, saddle_gaps
+from fairalm.game import FiniteOracle, Game, Outcome, play
 from fairalm.methods import FairALMLinear, SecantALM, Unconstrained
+from fairalm.moments import Moments
 
 T = 10_000
 
@@ -25,7 +26,7 @@ def exact_error(errors, gaps):
 
 def play_family(errors, mu, *, eta, bound=None):
     method = FairALMLinear(eta=eta, bound=bound)
-    return play(FiniteOracle(errors, mu), method, tol=0.0, max_iter=T, early_stop=False, certify=False)
+    return play(FiniteOracle(errors, mu), method, tol=0.0, max_iter=T, early_stop=False, is_linear=False)
 
 
 def first_case(gaps, bound=1.0):
@@ -102,7 +103,7 @@ def test_saddle_gap_falls_and_bounds_the_excess():
     errors, gaps, mu = random_family(1)
     eta, _ = first_case(gaps)
     game = play_family(errors, mu, eta=eta, bound=1.0)
-    measured = saddle_gaps(game)
+    measured = game.saddle_gaps()
     assert measured[-1] < 0.01 < measured[0]
     assert (measured >= -1e-12).all()
     average = game.weights("average")
@@ -113,7 +114,7 @@ def test_saddle_gap_falls_and_bounds_the_excess():
 def test_a_classifier_joins_only_if_it_lowers_the_lagrangian():
     errors, _gaps, mu = random_family(2)
     game = play_family(errors, mu, eta=3.0)
-    models = [outcome.model for outcome in game.found]
+    models = [outcome.model for outcome in game.classifiers]
     assert len(set(models)) == len(models)
     for t in (10, 1000, T - 1):
         here = game.errors + game.gaps @ game.multipliers[t]
@@ -154,11 +155,23 @@ def test_plain_model_within_tolerance_costs_one_answer():
     errors, gaps = np.array([0.1, 0.2]), np.array([0.005, -0.2])
     mu = np.stack([0.3 + gaps, np.full(2, 0.3)], axis=-1)[:, None, :]
     game = play(FiniteOracle(errors, mu), SecantALM(), tol=0.01)
-    assert [outcome.model for outcome in game.found] == [0]
+    assert [outcome.model for outcome in game.classifiers] == [0]
     assert game.weights("single").tolist() == [1.0]
 
 
 def test_unconstrained_returns_the_plain_model():
     errors, _, mu = random_family(4)
     game = play(FiniteOracle(errors, mu), Unconstrained(), tol=0.01)
-    assert [outcome.model for outcome in game.found] == [errors.argmin()]
+    assert [outcome.model for outcome in game.classifiers] == [errors.argmin()]
+
+
+def test_the_plain_model_is_chosen_only_if_it_was_played():
+    def outcome(error, gap):
+        return Outcome(error, Moments(np.array([[gap, 0.0]]), np.ones((1, 2)), 2.0))
+
+    game = Game(outcome(0.1, 0.0), tol=0.01)
+    fair = game.add(outcome(0.2, 0.005), np.array([0.3]))
+    game.record(fair, np.array([0.3]))
+    assert game.weights("single").tolist() == [0.0, 1.0]
+    game.record(0, np.array([0.0]))
+    assert game.weights("single").tolist() == [1.0, 0.0]

@@ -14,11 +14,13 @@ ROOT = Path(fairalm.__file__).parent
 #: A module may import from its own layer and from those before it.
 LAYERS = [
     {"exceptions", "_validation", "progress"},
-    {"constraints", "moments", "schedules", "measures", "datasets", "io"},
+    {"files"},
+    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
-    {"mixtures", "game", "account", "selection"},
+    {"mixtures", "result", "game", "signals", "selection"},
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},
+    {"runs"},
     {"report"},
     {"cli", "__main__"},
 ]
@@ -50,7 +52,7 @@ def test_imports_go_one_way(path):
         if parts[0] != "fairalm" or len(parts) == 1:
             continue
         if layer_of(here) < layer_of("cli"):
-            assert parts[1] != "__version__" or here == "io", f"{here} reaches up to the package"
+            assert parts[1] != "__version__", f"{here} reaches up to the package"
         if parts[1].startswith("__version__") or not any(parts[1] in layer for layer in LAYERS):
             continue
         assert layer_of(parts[1]) <= layer_of(here), f"{here} imports {name}"
@@ -58,12 +60,38 @@ def test_imports_go_one_way(path):
             assert parts[1] not in BACKENDS - {here}, f"backend {here} imports backend {parts[1]}"
 
 
-@pytest.mark.parametrize("heavy", ["torch", "matplotlib", "fairlearn", "polars", "typer", "PIL"])
-def test_import_is_light(heavy):
-    code = f"import sys, fairalm; sys.exit({heavy!r} in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+HEAVY = ["torch", "matplotlib", "fairlearn", "polars", "typer", "PIL"]
+COUNT = "; import sys; print(*(name for name in sys.modules if name.split('.')[0] in {names!r}))"
+
+
+def modules(code, *names):
+    """The modules of some packages that a fresh process has loaded after some code."""
+    command = [sys.executable, "-c", code + COUNT.format(names=set(names))]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_import_is_light():
+    assert modules("import fairalm", *HEAVY) == []
+    assert len(modules("import fairalm", "fairalm")) <= 40
+    assert modules("from fairalm import FairALMClassifier", "torch", "matplotlib", "typer") == []
+
+
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_the_command_line_starts_light(option):
+    run = f"import sys; sys.argv = ['fairalm', {option!r}]; import contextlib, io, fairalm.cli\n"
+    run += "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): fairalm.cli.main()\nx=0"
+    assert modules(run, "numpy", "pandas", "sklearn", "torch", "matplotlib", "rich") == []
+    assert len(modules(run, "fairalm")) <= 10
 
 
 def test_star_import_has_all_names():
     for name in fairalm.__all__:
         assert hasattr(fairalm, name)
+    assert set(fairalm.__all__) <= set(dir(fairalm))
+    with pytest.raises(AttributeError, match="no attribute 'FairALMClasifier'"):
+        fairalm.FairALMClasifier  # noqa: B018
+
+
+def test_the_stub_has_the_same_names():
+    imports = [node for node in ast.parse((ROOT / "__init__.pyi").read_text()).body if isinstance(node, ast.ImportFrom)]
+    assert {alias.asname: node.module for node in imports for alias in node.names} == fairalm._MODULES

@@ -4,8 +4,9 @@ from dataclasses import FrozenInstanceError, dataclass
 import numpy as np
 import pytest
 
-from fairalm.constraints import CONSTRAINTS, Constraint
-from fairalm.moments import Cells, Event, Moments, contrast
+from fairalm.cells import Event
+from fairalm.constraints import CONSTRAINTS, Constraint, ErrorParity
+from fairalm.moments import Moments, contrast
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,12 +21,11 @@ class ErrorAndOpportunity(Constraint):
 
 @dataclass(frozen=True, kw_only=True)
 class PrecisionAndSelection(Constraint):
-    """A fractional event on some of the people beside a linear one."""
+    """A fractional event on some of the rows beside a linear one."""
 
     def events(self, y):
         h = 1.0 * y
-        half = np.arange(len(y)) % 2 == 0
-        fractional = Event("half", mask=half, sign=1 - 3 * h, base=0.5, over_sign=1 - 2 * h, over_base=h + 0.25)
+        fractional = Event("y=target", mask=y, sign=1 - 3 * h, base=0.5, over_sign=1 - 2 * h, over_base=h + 0.25)
         return (fractional, Event("all", sign=1 - 2 * h, base=h))
 
 
@@ -71,14 +71,14 @@ def slow_moments(events, group, n_groups, loss, people):
 @with_and_without
 def test_moments_are_those_of_a_loop(criterion, n_groups, weighted):
     y, group, loss, people = make_people(n_groups, weighted)
-    cells = criterion().cells(y, group, n_groups, people)
+    cells = criterion().rows(y, group, n_groups, people)
     moments = cells.moments(loss)
     mu, counts = slow_moments(criterion().events(y), group, n_groups, loss, people)
     assert moments.mu == pytest.approx(mu)
     assert moments.counts == pytest.approx(counts)
     assert moments.total == pytest.approx(len(y) if people is None else people.sum())
-    assert cells.names == tuple(event.name for event in criterion().events(y))
-    assert cells.is_linear == all(event.over_sign is None for event in criterion().events(y))
+    assert cells.cells.names == tuple(event.name for event in criterion().events(y))
+    assert cells.cells.is_linear == all(event.over_sign is None for event in criterion().events(y))
 
 
 @every_criterion
@@ -88,7 +88,7 @@ def test_sample_weight_is_the_derivative_by_each_loss(criterion, n_groups, weigh
     """Of mean loss + sum of weight × mu, by central differences, one person at a time."""
     y, group, loss, people = make_people(n_groups, weighted, n=40)
     events = criterion().events(y)
-    cells = criterion().cells(y, group, n_groups, people)
+    cells = criterion().rows(y, group, n_groups, people)
     table = np.random.default_rng(1).normal(size=(len(events), n_groups))
 
     def objective(losses):
@@ -103,7 +103,7 @@ def test_sample_weight_is_the_derivative_by_each_loss(criterion, n_groups, weigh
 @with_and_without
 def test_no_weights_in_the_table_leave_the_plain_ones(weighted):
     y, group, loss, people = make_people(3, weighted)
-    cells = ErrorAndOpportunity().cells(y, group, 3, people)
+    cells = ErrorAndOpportunity().rows(y, group, 3, people)
     plain = np.full(len(y), 1 / len(y)) if people is None else people / people.sum()
     assert cells.sample_weight(np.zeros((2, 3)), cells.moments(loss)) == pytest.approx(plain)
 
@@ -111,7 +111,7 @@ def test_no_weights_in_the_table_leave_the_plain_ones(weighted):
 def test_overlapping_events_add_up():
     y = np.array([True, True, False, False, True])
     group = np.array([0, 0, 0, 1, 1])
-    cells = ErrorAndOpportunity().cells(y, group, 2)
+    cells = ErrorAndOpportunity().rows(y, group, 2)
     moments = cells.moments([1, 0, 1, 0, 1])
     assert moments.mu.tolist() == [[2 / 3, 1 / 2], [1 / 2, 1]]
     assert moments.counts.tolist() == [[3, 2], [2, 1]]
@@ -121,14 +121,12 @@ def test_overlapping_events_add_up():
     assert weights == pytest.approx([*both, 1 / 5 + 0.3 / 3, 1 / 5 - 0.3 / 2, 1 / 5 - 0.3 / 2 - 0.5 / 1])
 
 
-@pytest.mark.parametrize(
-    "criterion", CRITERIA[:-1], ids=lambda criterion: criterion.__name__
-)  # the last goes by position
+@every_criterion
 def test_whole_weights_are_copies_of_a_person(criterion):
     y, group, loss, _ = make_people(3, weighted=False)
     times = np.random.default_rng(2).integers(0, 4, len(y))
-    weighted = criterion().cells(y, group, 3, times)
-    copied = criterion().cells(y.repeat(times), group.repeat(times), 3)
+    weighted = criterion().rows(y, group, 3, times)
+    copied = criterion().rows(y.repeat(times), group.repeat(times), 3)
     one, other = weighted.moments(loss), copied.moments(loss.repeat(times))
     assert one.mu == pytest.approx(other.mu)
     assert one.counts == pytest.approx(other.counts)
@@ -141,7 +139,7 @@ def test_whole_weights_are_copies_of_a_person(criterion):
 @every_criterion
 def test_scale_of_sample_weights_does_not_matter(criterion):
     y, group, loss, people = make_people(3, weighted=True)
-    one, other = criterion().cells(y, group, 3, people), criterion().cells(y, group, 3, 1e-3 * people)
+    one, other = criterion().rows(y, group, 3, people), criterion().rows(y, group, 3, 1e-3 * people)
     assert other.moments(loss).mu == pytest.approx(one.moments(loss).mu)
     assert other.moments(loss).row_share == pytest.approx(one.moments(loss).row_share)
     table = np.random.default_rng(0).normal(size=one.moments(loss).mu.shape)
@@ -150,7 +148,7 @@ def test_scale_of_sample_weights_does_not_matter(criterion):
 
 
 def test_people_of_weight_zero_make_an_empty_cell():
-    cells = Cells([Event("all")], np.array([0, 1, 1]), 2, np.array([0.0, 1.0, 2.0]))
+    cells = ErrorParity().rows([0, 1, 0], np.array([0, 1, 1]), 2, np.array([0.0, 1.0, 2.0]))
     moments = cells.moments([1, 1, 0])
     assert moments.counts.tolist() == [[0, 3]]
     assert moments.mu == pytest.approx(np.array([[0, 1 / 3]]))
@@ -161,7 +159,7 @@ def test_people_of_weight_zero_make_an_empty_cell():
 def test_moments_leave_the_cells_as_they_were():
     """A fractional event's counts belong to the losses, not to the cells."""
     y, group, loss, _ = make_people(2, weighted=False)
-    cells = PrecisionAndSelection().cells(y, group, 2)
+    cells = PrecisionAndSelection().rows(y, group, 2)
     first = cells.moments(loss)
     cells.moments(1 - loss)
     again = cells.moments(loss)
@@ -170,7 +168,7 @@ def test_moments_leave_the_cells_as_they_were():
 
 
 def test_losses_may_be_booleans_or_a_list():
-    cells = Cells([Event("all")], np.array([0, 0, 1]), 2)
+    cells = ErrorParity().rows([0, 1, 0], np.array([0, 0, 1]), 2)
     assert cells.moments([True, False, True]).mu.tolist() == [[0.5, 1.0]]
     assert cells.moments(np.array([1, 0, 1])).mu.tolist() == [[0.5, 1.0]]
 
@@ -246,7 +244,7 @@ def test_row_share_of_more_groups():
 def test_row_share_is_one_plain_weight(criterion, n_groups):
     """That multiplier sets the row's people one plain weight (1/n) apart from the others in the event."""
     y, group, loss, _ = make_people(n_groups, weighted=False)
-    cells = CONSTRAINTS[criterion]().cells(y, group, n_groups)
+    cells = CONSTRAINTS[criterion]().rows(y, group, n_groups)
     moments = cells.moments(loss)
     inside = y if criterion == "equal-opportunity" else np.ones(len(y), dtype=bool)
     for row in range(moments.gap.shape[1]):

@@ -5,12 +5,7 @@ import pytest
 
 from fairalm.exceptions import InputError
 from fairalm.methods import FairALM, FairALMLinear
-from fairalm.schedules import Constant, Decay, Growth, check_eta, step_size
-
-
-@pytest.mark.parametrize("eta", [0.01, 3.0])
-def test_constant(eta):
-    assert [Constant(eta)(t) for t in (1, 2, 50)] == [eta] * 3
+from fairalm.schedules import Decay, Growth, check_eta, step_size
 
 
 @pytest.mark.parametrize("eta", [0.01, 3.0])
@@ -40,7 +35,7 @@ class Owner:
 
 
 @pytest.mark.parametrize(
-    "eta", [0, 0.0, -1, float("nan"), Constant(0.0), Decay(-1.0), Growth(0.0, 0.1), lambda t: -2.0]
+    "eta", [0, 0.0, -1, float("nan"), Decay(-1.0), Growth(0.0, 0.1), lambda t: -2.0]
 )
 def test_check_eta_refuses_what_is_not_positive(eta):
     value = eta(1) if callable(eta) else eta
@@ -48,12 +43,12 @@ def test_check_eta_refuses_what_is_not_positive(eta):
         check_eta(Owner(), eta)
 
 
-@pytest.mark.parametrize("eta", [1e-9, 5, Constant(0.1), Decay(0.1), Growth(0.1, 0.0), lambda t: 1 / t])
+@pytest.mark.parametrize("eta", [1e-9, 5, Decay(0.1), Growth(0.1, 0.0), lambda t: 1 / t])
 def test_check_eta_lets_the_rest_pass(eta):
     check_eta(Owner(), eta)
 
 
-@pytest.mark.parametrize("schedule", [Constant(0.1), Decay(0.1), Growth(0.1, 0.01)], ids=repr)
+@pytest.mark.parametrize("schedule", [Decay(0.1), Growth(0.1, 0.01)], ids=repr)
 def test_schedules_are_values(schedule):
     again = pickle.loads(pickle.dumps(schedule))
     assert again == schedule

@@ -20,10 +20,10 @@ from fairalm import EqualOpportunity, FairALMClassifier, InputError, nvp, pareto
 from fairalm.datasets import load_compas, load_german, preprocess, split
 from fairalm.measures import deo, error, make_gap_scorer
 
-PEOPLE = 20  # few, so that accuracies meet the bound exactly and gaps tie
+ROWS = 20  # few, so that accuracies meet the bound exactly and gaps tie
 RUNS = st.lists(
     st.tuples(
-        st.sampled_from([*range(7), 12, PEOPLE, None]),  # wrong predictions; None: NaN
+        st.sampled_from([*range(7), 12, ROWS, None]),  # wrong predictions; None: NaN
         st.sampled_from([0, 1, 1, 2, None]),  # gap, in twelfths
         st.booleans(),  # constant
     ),
@@ -33,7 +33,7 @@ RUNS = st.lists(
 
 
 def floats(runs):
-    errors = [np.nan if wrong is None else wrong / PEOPLE for wrong, _, _ in runs]
+    errors = [np.nan if wrong is None else wrong / ROWS for wrong, _, _ in runs]
     gaps = [np.nan if gap is None else gap / 12 for _, gap, _ in runs]
     return errors, gaps, [constant for *_, constant in runs]
 
@@ -44,7 +44,7 @@ def donini(runs, keep, leave_out_constants):
     for i, (wrong, gap, constant) in enumerate(runs):
         if wrong is None or gap is None or (leave_out_constants and constant):
             continue
-        tried.append((i, 1 - Fraction(wrong, PEOPLE), gap))
+        tried.append((i, 1 - Fraction(wrong, ROWS), gap))
     if not tried:
         return None
     best = max(accuracy for _, accuracy, _ in tried)
@@ -64,14 +64,14 @@ def test_agrees_with_the_procedure_written_out(runs, keep, leave_out_constants):
     frame = pd.DataFrame(
         {"error": errors, "deo": gaps, "selection": np.where(constant, 1.0, 0.5)}, index=[7] * len(runs)
     )
-    rule = nvp(float(keep), leave_out_constants=leave_out_constants)
+    choose = nvp(float(keep), leave_out_constants=leave_out_constants)
     if wanted is None:
-        for call in (lambda: select_nvp(errors, gaps, keep=float(keep), constant=marks), lambda: rule(frame)):
+        for call in (lambda: select_nvp(errors, gaps, keep=float(keep), constant=marks), lambda: choose(frame)):
             with pytest.raises(InputError, match="no run to choose from"):
                 call()
         return
     assert select_nvp(errors, gaps, keep=float(keep), constant=marks) == wanted
-    assert rule(frame) == wanted
+    assert choose(frame) == wanted
 
 
 def test_the_last_bits_do_not_matter():
@@ -115,31 +115,31 @@ def compas(**settings):
 
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 def test_grid_search_on_compas():
-    """Groups go to the fits and the scorers; the rule picks by its scores; one of the settings is a constant."""
+    """Groups go to the fits and the scorers; NVP chooses by its scores; one of the settings is a constant."""
     X, y, groups, model = compas(dual_signal="heldout")
-    rule = nvp(leave_out_constants=True)
+    choose = nvp(leave_out_constants=True)
     folds = [split(y, groups, test_size=0.25, random_state=seed) for seed in (0, 1)]
     grid = {"estimator__logisticregression__C": [1e-7, 0.003, 0.1]}
     with sklearn.config_context(enable_metadata_routing=True):
         model = model.set_fit_request(sensitive_features=True)
-        search = GridSearchCV(model, grid, scoring=rule.scoring(), refit=rule, cv=folds)
+        search = GridSearchCV(model, grid, scoring=choose.scoring(), refit=choose, cv=folds)
         search.fit(X, y, sensitive_features=groups)
-    found = search.cv_results_
-    assert found["mean_test_selection"][0] == 0.0
-    assert found["mean_test_deo"][0] == 0.0
-    rest = -found["mean_test_deo"][1:]
+    results = search.cv_results_
+    assert results["mean_test_selection"][0] == 0.0
+    assert results["mean_test_deo"][0] == 0.0
+    rest = -results["mean_test_deo"][1:]
     assert search.best_index_ == 1 + int(rest.argmin())
-    assert search.best_params_ == found["params"][search.best_index_]
-    assert nvp(0.5)(found) == 0  # the constant, once it is on the list
-    assert nvp(0.5, leave_out_constants=True)(pd.DataFrame(found)) == search.best_index_
+    assert search.best_params_ == results["params"][search.best_index_]
+    assert nvp(0.5)(results) == 0  # the constant, once it is on the list
+    assert nvp(0.5, leave_out_constants=True)(pd.DataFrame(results)) == search.best_index_
 
     fit, valid = folds[0]
-    again = clone(model).set_params(**found["params"][2])
+    again = clone(model).set_params(**results["params"][2])
     again.fit(X.iloc[fit], y[fit], sensitive_features=groups.iloc[fit])
     predicted = again.predict(X.iloc[valid])
-    assert -found["split0_test_error"][2] == error(y[valid], predicted).value
-    assert -found["split0_test_deo"][2] == deo(y[valid], predicted, sensitive_features=groups.iloc[valid]).value
-    assert found["split0_test_selection"][2] == predicted.mean()
+    assert -results["split0_test_error"][2] == error(y[valid], predicted).value
+    assert -results["split0_test_deo"][2] == deo(y[valid], predicted, sensitive_features=groups.iloc[valid]).value
+    assert results["split0_test_selection"][2] == predicted.mean()
 
 
 def test_a_constant_wins_on_german_unless_left_out():
@@ -195,16 +195,16 @@ def test_scoring_takes_a_target():
 
 
 def test_a_run_of_a_search_is_constant_if_it_is_in_every_fold():
-    found = {
+    results = {
         "mean_test_error": [-0.2, -0.2, -0.2],
         "mean_test_deo": [-0.0, -0.1, -0.2],
         "mean_test_selection": [0.5, 0.75, 0.5],
         "split0_test_selection": [0.0, 1.0, 0.5],
         "split1_test_selection": [1.0, 0.5, 0.5],  # the first: one constant, then the other
     }
-    assert nvp()(found) == 0
-    assert nvp(leave_out_constants=True)(found) == 1
-    means = {name: column for name, column in found.items() if name.startswith("mean")}
+    assert nvp()(results) == 0
+    assert nvp(leave_out_constants=True)(results) == 1
+    means = {name: column for name, column in results.items() if name.startswith("mean")}
     assert nvp(leave_out_constants=True)(means) == 0
 
 
@@ -216,11 +216,11 @@ def test_columns_are_taken_from_one_place():
         nvp()({"error": [0.1], "valid_deo": [0.1]})
 
 
-def test_rule_is_copied_by_clone_and_pickle():
-    rule = nvp(0.8, gap="ddp", leave_out_constants=True)
-    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, scoring=rule.scoring(), refit=rule)
-    assert clone(search).refit == rule
-    assert pickle.loads(pickle.dumps(search)).refit == rule
+def test_nvp_is_copied_by_clone_and_pickle():
+    choose = nvp(0.8, gap="ddp", leave_out_constants=True)
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, scoring=choose.scoring(), refit=choose)
+    assert clone(search).refit == choose
+    assert pickle.loads(pickle.dumps(search)).refit == choose
 
 
 @pytest.mark.parametrize("keep", [0, -0.1, 1.1, np.nan, "0.9", None, [0.9]])
@@ -232,7 +232,7 @@ def test_keep_must_be_a_share(keep):
 
 @pytest.mark.parametrize("function", [select_nvp, pareto_front])
 @pytest.mark.parametrize(
-    ("errors", "gaps", "said"),
+    ("errors", "gaps", "message"),
     [
         ([0.1, 0.2], [0.1], "There are 2 errors and 1 gaps"),
         ([15.8], [0.1], "Errors must lie between 0 and 1, not in percent; got 15.8 to 15.8"),
@@ -245,8 +245,8 @@ def test_keep_must_be_a_share(keep):
         (0.1, 0.1, "errors must be one column"),
     ],
 )
-def test_garbage_is_refused(function, errors, gaps, said):
-    with pytest.raises(InputError, match=said):
+def test_garbage_is_refused(function, errors, gaps, message):
+    with pytest.raises(InputError, match=message):
         function(errors, gaps)
 
 
@@ -264,7 +264,7 @@ def test_marks_must_be_one_per_run(constant):
 
 
 @pytest.mark.parametrize(
-    ("runs", "said"),
+    ("runs", "message"),
     [
         ([0.1, 0.2], "`runs` must be a table with named columns; got a list"),
         ({"mean_test_score": [0.9]}, "The runs have no mean_test_deo or valid_deo or deo: name the measure"),
@@ -275,8 +275,8 @@ def test_marks_must_be_one_per_run(constant):
         ({"deo": [0.1], "error": [0.1], "selection": ["x"]}, "selection must be numbers"),
     ],
 )
-def test_tables_refused(runs, said):
-    with pytest.raises(InputError, match=said):
+def test_tables_refused(runs, message):
+    with pytest.raises(InputError, match=message):
         nvp(leave_out_constants=True)(runs)
 
 

@@ -17,6 +17,7 @@ import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,6 +58,7 @@ EXPERIMENTS = {
     "theory": "--rounds 1000 --models 20 --games 5",
 }
 IGNORED = {"seconds", "command", "versions", "created", "run", "out", "python", "platform", "date", "written"}
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
 Job = tuple[str, Callable[..., Any], tuple[Any, ...]]
 
 
@@ -195,9 +197,11 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def same(before: Any, after: Any, close: float) -> bool:
-    """Equal, or two numbers that are close."""
+    """Equal, two numbers that are close, or two texts with the same numbers: words may change, figures may not."""
     if isinstance(before, (int, float)) and isinstance(after, (int, float)):
         return before == after or math.isclose(before, after, rel_tol=close, abs_tol=close) or before != before
+    if isinstance(before, str) and isinstance(after, str):
+        return NUMBER.findall(before) == NUMBER.findall(after)
     return bool(before == after)
 
 

@@ -14,7 +14,7 @@ SIZES = {"wide": (1000, 1500, 1.0), "phone": (390, 844, 2.0)}
 
 
 def main(page_file: str) -> None:
-    """Photograph the page."""
+    """Take the screenshots."""
     chromium = shutil.which("chromium") or sys.exit("There is no chromium: install the package of that name.")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -27,7 +27,7 @@ def main(page_file: str) -> None:
                     offline=True,
                 )
                 page = context.new_page()
-                page.set_default_timeout(180_000)  # a busy machine is no failure
+                page.set_default_timeout(180_000)  # the machine may be busy
                 page.goto(Path(page_file).resolve().as_uri())
                 page.wait_for_selector("html[data-ready]", state="attached")
                 page.screenshot(path=IMAGES / f"report-{size}-{scheme}.png", full_page=size == "wide")

@@ -11,13 +11,14 @@ import pandas as pd
 
 from fairalm.datasets.images import load_celeba
 from fairalm.measures.means import means_of
+from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 from fairalm.selection import select_nvp
 from reproduction.celeba.job import FEATURES, TRAINING, HeadJob, NetJob
 from reproduction.experiment import Block, Experiment, Job, Result, Results
 from reproduction.figures import COLORS, interval_point, new_figure, panels, tidy
 from reproduction.labels.job import group_names
 from reproduction.options import Option, whole
-from reproduction.page import OTHER, OURS, PLAIN, Model, Page
+from reproduction.page import Model, Page
 from reproduction.seeds import columns, text_table
 
 FIGURES = {"error": "error", "deo": "DEO", "fnr_women": "FNR women", "fnr_men": "FNR men"}
@@ -27,7 +28,7 @@ PAPER = {
     "Quadrianto": (24.1, 12.4, 12.8, 25.2),
     "the paper": (24.5, 10.4, 6.6, 17.0),
 }
-KINDS = {"unconstrained": PLAIN, "l2": OTHER}
+KINDS = {"unconstrained": PLAIN_MODEL, "l2": OTHER_MODEL}
 ARM = ["method", "eta", "accumulates"]
 POINT_LEGEND = (
     "Percent of the test part, with 95 % intervals; the first three are the paper's, without. Heads: a last layer on"
@@ -134,11 +135,17 @@ def nets(results: Results, net: str) -> list[Result]:
 def models(results: Results) -> Iterator[Model]:
     """The last layers, the ResNets, and the small nets by eta and seed."""
     for head, config in [(head, result["config"]) for result in results for head in result.get("heads", ())]:
-        name, kind = ("plain head", PLAIN) if head["tol"] is None else (f"fair head {head['tol']:g}", OURS)
+        name, kind = (
+            ("plain head", PLAIN_MODEL) if head["tol"] is None else (f"fair head {head['tol']:g}", FAIRALM_MODEL)
+        )
         settings = {key: config[key] for key in ("net", "size", "l2")} | {"tol": head["tol"]}
         yield Model(name, kind, head["entry"], settings=settings)
     for result in nets(results, "resnet18") + nets(results, "relu3"):
-        config, history, kind = result["config"], result["history"], KINDS.get(result["config"]["method"], OURS)
+        config, history, kind = (
+            result["config"],
+            result["history"],
+            KINDS.get(result["config"]["method"], FAIRALM_MODEL),
+        )
         name, seed = "ResNet plain" if config["eta"] is None else "ResNet FairALM", None
         if config["net"] == "relu3":
             eta, seed = "" if config["eta"] is None else f", eta {config['eta']:g}", config["seed"]

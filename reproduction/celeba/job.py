@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,11 +17,13 @@ from fairalm.datasets.images import load_celeba
 from fairalm.exceptions import ToleranceWarning
 from fairalm.methods import METHODS, Unconstrained
 from fairalm.nn import ConstrainedLoss, Features, compute_features, refit_last_layer
-from fairalm.vision._setup import check_data, describe
-from fairalm.vision.loader import PictureBatches, Scale, group_labels
-from fairalm.vision.model import PictureModel
+from fairalm.nn.learning_rate import cosine_decay
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_model import ImageModel
+from fairalm.vision.image_sets import check_sets, group_labels
+from fairalm.vision.imagenet import IMAGENET
 from fairalm.vision.nets import make_net
-from fairalm.vision.weights import IMAGENET
+from fairalm.vision.run_settings import describe
 from reproduction.experiment import Job
 from reproduction.labels.job import group_names
 from reproduction.page import net_entry
@@ -70,8 +71,8 @@ class NetJob(Job):
         how, constraint = self.config, EqualOpportunity()
         faces = load_celeba(data_dir, size=how["size"], limit=self.limit)
         train = faces.part("train")
-        groups, scale = check_data({"train": train}, constraint), Scale.of(train.pixels)
-        loader = PictureBatches(train, groups, scale, BATCH_SIZE, seed=self.seed, flip=how["flip"])
+        groups, scale = check_sets({"train": train}, constraint), Scale.of(train.pixels)
+        loader = image_batches(train, groups, scale, BATCH_SIZE, seed=self.seed, flip=how["flip"])
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             net = make_net(self.net, in_channels=3, size=how["size"])
@@ -80,11 +81,10 @@ class NetJob(Job):
         loss, steps = nn.BCEWithLogitsLoss(reduction="none"), self.epochs * len(loader)
         criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, surrogate=surrogate)
         optimizer = OPTIMIZERS[how["optimizer"]](net.parameters(), lr=how["lr"])
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda step: 0.5 + 0.5 * math.cos(math.pi * step / steps) if how["cosine"] else 1.0
-        )
+        # without a decay: a constant rate for all steps
+        schedule = cosine_decay(optimizer, steps, head_steps=0 if how["cosine"] else steps + 1)
         settings = describe({"train": train}, groups, scale, self.net, None, constraint) | how
-        history, model = pd.DataFrame(), PictureModel(net, settings, pd.DataFrame(), self.epochs - 1)
+        history, model = pd.DataFrame(), ImageModel(net, settings, pd.DataFrame(), self.epochs - 1)
         for epoch in range(self.epochs):
             net.train()
             for x, y, group in loader:
@@ -130,7 +130,7 @@ class HeadJob(Job):
         net = make_net(name, in_channels=3, size=size, weights=IMAGENET)
 
         def features(part: str) -> Features:
-            loader = PictureBatches(faces.part(part), group_labels(faces), Scale.published(name, 3), BATCH_SIZE)
+            loader = image_batches(faces.part(part), group_labels(faces), Scale.published(name, 3), BATCH_SIZE)
             return compute_features(net, loader, cache=None if self.folder is None else Path(self.folder) / part)
 
         train, test, heads = features("train"), features("test"), []

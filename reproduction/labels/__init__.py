@@ -8,16 +8,17 @@ from typing import Annotated, Any
 
 import pandas as pd
 
+from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
 from reproduction.experiment import Block, Experiment, Job, Result, Results
 from reproduction.labels.display import LEGEND, draw, main_blocks, markdown_blocks, settings_text
 from reproduction.labels.job import NetJob, group_names, load_faces
 from reproduction.labels.table import DEFAULT, TRIED, F, U, chosen, pairs_in_table, sentences, summarise, tested
 from reproduction.options import Option, whole
-from reproduction.page import OURS, PLAIN, Model, Page
+from reproduction.page import Model, Page
 
 RATES = (0.03, 0.1, 0.3)  # step sizes of the net; at 1 some nets diverge
 ETAS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-KINDS = {F: OURS, U: PLAIN}  # of the models on the pages
+KINDS = {F: FAIRALM_MODEL, U: PLAIN_MODEL}  # of the models on the pages
 
 
 @dataclass(frozen=True)

@@ -77,12 +77,12 @@ class NetJob(Job):
         return result | {"history": model.history.to_dict("list")}
 
     def _train(self, data: ImageDataset) -> Any:
-        from fairalm.vision.train import fit_pictures  # torch is slow to load
+        from fairalm.vision.training import fit_images  # torch is slow to load
 
         settings = {**TRAINING, "method": METHODS[self.method](self.eta), "lr": self.lr, "random_state": self.seed}
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore", FairALMWarning)  # small cells and remaining gaps show in the table
-            return fit_pictures(data.part("train"), data.part("valid"), constraint=EqualOpportunity(), **settings)
+            return fit_images(data.part("train"), data.part("valid"), constraint=EqualOpportunity(), **settings)
 
 
 @lru_cache(maxsize=1)

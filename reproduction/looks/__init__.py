@@ -17,12 +17,13 @@ from fairalm.exceptions import InputError
 from fairalm.measures.means import mean_interval, means_of
 from fairalm.measures.text import plus_minus
 from fairalm.report.maps import Maps
-from fairalm.vision.sheet import draw_sheet
+from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
+from fairalm.vision.heat_map_figure import draw_heat_maps
 from reproduction.experiment import Block, Experiment, Result, Results, Table
 from reproduction.figures import COLORS, panels
 from reproduction.looks.job import AGAIN, ATTRIBUTE, BOTH, FAIR, SETS, UNCONSTRAINED, LooksJob, group_names
 from reproduction.options import Names, Option, names, whole
-from reproduction.page import OURS, PLAIN, Model, Page
+from reproduction.page import Model, Page
 from reproduction.seeds import columns
 
 LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
@@ -121,7 +122,7 @@ class Looks(Experiment):
             test = LooksJob(name, 0, self.quick).read(self.data_dir)[2].rows(sheet["rows"])
             titles = {ATTRIBUTE: ATTRIBUTES.get(name, "colour"), UNCONSTRAINED: UNCONSTRAINED, FAIR: "FairALM"}
             maps = {title: np.array(sheet["maps"][net], dtype=float) for net, title in titles.items()}
-            yield f"looks-{name}.png", partial(draw_sheet, np.asarray(test.pixels), maps, masks=test.masks)
+            yield f"looks-{name}.png", partial(draw_heat_maps, np.asarray(test.pixels), maps, masks=test.masks)
 
     def pages(self, results: Results) -> Iterator[Page]:
         for name, mine in _by_set(results).items():
@@ -138,7 +139,7 @@ class Looks(Experiment):
 
 def _models(result: Result) -> Iterator[Model]:
     config = result["config"]
-    for name, kind in ((UNCONSTRAINED, PLAIN), (FAIR, OURS)):
+    for name, kind in ((UNCONSTRAINED, PLAIN_MODEL), (FAIR, FAIRALM_MODEL)):
         settings = {key: config[key] for key in ("size", "epochs", "batch_size", "lr")}
         settings |= {"tol": config["tol"], "eta": result["eta"]} if name == FAIR else {}
         yield Model(name, kind, result["nets"][name]["entry"], config["seed"], settings=settings)
@@ -149,7 +150,7 @@ def _maps(result: Result, sheet: Path) -> Maps | None:
         return None
     nets = {name: result["nets"][name] for name in (UNCONSTRAINED, FAIR)}
     tables = {kind: {name: net[kind] for name, net in nets.items()} for kind in ("leak", "focus")}
-    return Maps(sheet, {"data": {"pictures": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
+    return Maps(sheet, {"data": {"images": nets[FAIR]["focus"]["inside"]["n"]}, **tables})
 
 
 def _by_set(results: Results) -> dict[str, list[Result]]:

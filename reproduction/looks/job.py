@@ -14,7 +14,7 @@ from fairalm.measures import group_rates, measure_of
 from fairalm.measures.means import means_of
 from fairalm.methods import FairALM, Method, Reweight, Unconstrained
 from fairalm.selection import select_nvp
-from fairalm.vision.leak import focus, leak
+from fairalm.vision.heat_map_scores import focus, leak
 from reproduction.experiment import Job
 from reproduction.page import net_entry
 

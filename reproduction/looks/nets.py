@@ -15,7 +15,8 @@ from fairalm.datasets.images import ImageDataset
 from fairalm.methods import Method
 from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.vision.cam import Maps, maps
-from fairalm.vision.loader import Pixels, Scale, group_codes, group_labels
+from fairalm.vision.image_batches import Pixels, Scale
+from fairalm.vision.image_sets import group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
 from reproduction.looks.job import Plan
 from reproduction.types import FloatArray

@@ -11,15 +11,16 @@ import numpy as np
 import pandas as pd
 
 from fairalm.datasets import load, load_law
+from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 from reproduction.experiment import Block, Experiment, Result, Results
 from reproduction.figures import new_figure, tidy
 from reproduction.options import Names, Option, names, whole
-from reproduction.page import OTHER, OURS, PLAIN, Model, Page
+from reproduction.page import Model, Page
 from reproduction.tabular.job import PARTS, TABLES, TableJob
 from reproduction.tabular.rows import ROWS
 from reproduction.tabular.table import MAIN, PAPER, blocks, latex, markdown_blocks, printed_blocks, summarise
 
-KINDS = {"fairalm": OURS, "algorithm-1": OURS, "plain": PLAIN, "constant": PLAIN}
+KINDS = {"fairalm": FAIRALM_MODEL, "algorithm-1": FAIRALM_MODEL, "plain": PLAIN_MODEL, "constant": PLAIN_MODEL}
 
 
 @dataclass(frozen=True)
@@ -90,14 +91,14 @@ class Tabular(Experiment):
 
 def _model(result: Result) -> Model:
     row, chosen = result["config"]["row"], result["choices"][MAIN]
-    kind = KINDS.get(row, OTHER)
+    kind = KINDS.get(row, OTHER_MODEL)
     return Model(
         row,
         kind,
         chosen.get("entry") or _expectations(chosen),
         seed=result["config"]["seed"],
         seconds=chosen["seconds"],
-        settings={"tol": 0.0 if kind == OURS else None},
+        settings={"tol": 0.0 if kind == FAIRALM_MODEL else None},
     )
 
 

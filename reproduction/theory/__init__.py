@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -12,21 +12,25 @@ import numpy as np
 import pandas as pd
 
 from fairalm.constraints import DemographicParity, EqualOpportunity
-from fairalm.io import metrics
+from fairalm.runs.metrics import metrics
 from reproduction.experiment import Block, Experiment, Job, Results, Table
 from reproduction.options import Option, whole
-from reproduction.theory.checks import Check
+from reproduction.theory.checks import (
+    Check,
+    check_first_case,
+    check_lemma_1,
+    check_observation_1,
+    check_reward,
+    check_second_case,
+)
 from reproduction.theory.curves import draw, lengths, saddle_curves, slopes
 from reproduction.theory.families import Family, Models, adult_models, random_game, slow_game, smooth_family
 from reproduction.theory.findings import cancellation, jensen, last_play, leash, per_classifier
-from reproduction.theory.linearity import check_observation_1
-from reproduction.theory.proximal import check_lemma_1
-from reproduction.theory.reward import check_reward
-from reproduction.theory.saddle import check_first_case, check_second_case
 from reproduction.types import IntArray
 
 EVERY, CHECKED, PER_DECADE = 1000, 10_000, 40  # every T up to the first, then so many a decade up to the second
 CURVES = ("curves-parity", "curves-opportunity", "curves-parabola")  # the first is drawn: its constraint costs error
+GAPS = {"augmented": "L_T", "original": "the game itself"}  # whose saddle gap is measured
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,15 @@ class PartJob(Job):
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
         return PARTS[self.part](self)
 
-    @cached_property
+    @property
     def adult(self) -> Models:
         return adult_models(self.models, self.rows, self.seed)
 
-    @cached_property
+    @property
     def opportunity(self) -> Family:
         return self.adult.family(EqualOpportunity())
 
-    @cached_property
+    @property
     def parity(self) -> Family:
         return self.adult.family(DemographicParity())
 
@@ -77,8 +81,8 @@ class PartJob(Job):
         return np.union1d(np.arange(1, min(self.rounds, EVERY) + 1), sparse)
 
 
-def _checks(found: list[Check]) -> dict[str, Any]:
-    return {"checks": [check.to_dict() for check in found]}
+def _checks(checks: Iterable[Check]) -> dict[str, Any]:
+    return {"checks": [asdict(check) for check in checks]}
 
 
 def _curves(family: Family, rounds: int) -> dict[str, Any]:
@@ -86,9 +90,9 @@ def _curves(family: Family, rounds: int) -> dict[str, Any]:
 
 
 def _findings(job: PartJob) -> dict[str, Any]:
-    found = [leash(job.parity, job.rounds), last_play(job.opportunity, job.rounds)]
-    found += [per_classifier(job.adult), cancellation(job.adult), jensen(job.adult)]
-    return {"findings": [asdict(finding) for finding in found], "rows": len(job.adult.positive)}
+    findings = [leash(job.parity, job.rounds), last_play(job.opportunity, job.rounds)]
+    findings += [per_classifier(job.adult), cancellation(job.adult), jensen(job.adult)]
+    return {"findings": [finding._asdict() for finding in findings], "rows": len(job.adult.positive)}
 
 
 PARTS: dict[str, Callable[[PartJob], dict[str, Any]]] = {
@@ -165,7 +169,9 @@ class Theory(Experiment):
         for finding in facts["findings"]:
             yield from ("", finding["text"])
         yield ""
-        fits = [(f"{row['family']}: {row['step']}", row["augmented"], row["original"]) for row in facts["slopes"]]
-        rows = [(name, *("" if math.isnan(power) else f"{power:.2f}" for power in powers)) for name, *powers in fits]
-        yield Table(["exponent of T, last two decades", "L_T", "the game itself"], rows)
+        rows = [
+            (f"{row['family']}: {row['step']}", *("" if math.isnan(row[name]) else f"{row[name]:.2f}" for name in GAPS))
+            for row in facts["slopes"]
+        ]
+        yield Table(["exponent of T, last two decades", *GAPS.values()], rows)
         yield ""

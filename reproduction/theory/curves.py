@@ -8,10 +8,16 @@ import numpy as np
 import pandas as pd
 
 from reproduction.figures import new_figure
-from reproduction.theory.bounds import exponentiated_gradient, first_case, second_case
 from reproduction.theory.families import Family
 from reproduction.theory.plays import DualStep, ExponentiatedStep, LinearStep, Plays, play_many
-from reproduction.theory.saddle import augmented_sides, larger, original_sides
+from reproduction.theory.saddle import (
+    augmented_sides,
+    exponentiated_gradient,
+    first_case,
+    larger,
+    original_sides,
+    second_case,
+)
 from reproduction.types import FloatArray, IntArray
 
 ETAS = np.logspace(-2, 2, 17)  # a constant eta is sought among these
@@ -52,46 +58,40 @@ def saddle_curves(family: Family, rounds: int, *, bound: float = 1.0) -> pd.Data
     """
     T = lengths(rounds)[1:]  # after one round all have played the same
     first, theirs = first_case(T, family.largest, bound), exponentiated_gradient(T, family.largest, bound)
-    kept = ExponentiatedStep(bound)
-    steps: list[tuple[str, DualStep, FloatArray]] = [
-        (SECOND, LinearStep(), 1.0 / T),
-        (FASTER, LinearStep(), 1.0 / T.astype(float) ** 2),
-        (FIRST, LinearStep(bound), first.eta),
-        (EG, kept, theirs.eta),
-    ]
-    tables = [_measured(family, name, play_many(family, step, eta, T), bound) for name, step, eta in steps]
-    tables += [_best(family, name, step, T, bound) for name, step in ((BEST, LinearStep()), (BEST_EG, kept))]
+    steps: dict[str, tuple[DualStep, FloatArray]] = {
+        SECOND: (LinearStep(), 1.0 / T),
+        FASTER: (LinearStep(), 1.0 / T.astype(float) ** 2),
+        FIRST: (LinearStep(bound), first.eta),
+        EG: (ExponentiatedStep(bound), theirs.eta),
+    }
+    played = {name: play_many(family, step, eta, T) for name, (step, eta) in steps.items()}
+    for name, step in ((BEST, LinearStep()), (BEST_EG, ExponentiatedStep(bound))):
+        plays = play_many(family, step, np.tile(ETAS, len(T)), np.repeat(T, len(ETAS)))
+        gaps = larger(original_sides(family, plays, bound)).reshape(len(T), len(ETAS))
+        chosen = np.arange(len(T)) * len(ETAS) + gaps.argmin(axis=1)
+        played[name] = Plays(*(values[chosen] for values in plays))
+    tables = []
+    for name, plays in played.items():
+        columns: dict[str, Any] = {"family": family.name, "step": name, "T": plays.rounds, "eta": plays.eta}
+        augmented = larger(augmented_sides(family, plays, bound if name == FIRST else None))
+        columns["augmented"] = np.nan if name in (EG, BEST_EG) else augmented
+        columns["original"] = larger(original_sides(family, plays, bound))
+        tables.append(pd.DataFrame(columns | {"error": plays.error, "gap": plays.gap, "last": plays.last}))
     return pd.concat(tables, ignore_index=True)
-
-
-def _measured(family: Family, name: str, plays: Plays, bound: float) -> pd.DataFrame:
-    augmented = larger(augmented_sides(family, plays, bound if name == FIRST else None))
-    columns: dict[str, Any] = {"family": family.name, "step": name, "T": plays.rounds, "eta": plays.eta}
-    columns["augmented"] = np.nan if name in (EG, BEST_EG) else augmented
-    columns["original"] = larger(original_sides(family, plays, bound))
-    return pd.DataFrame(columns | {"error": plays.error, "gap": plays.gap, "last": plays.last})
-
-
-def _best(family: Family, name: str, step: DualStep, T: IntArray, bound: float) -> pd.DataFrame:
-    """Of all constant steps, at each T, the one with the smallest gap of the original game."""
-    plays = play_many(family, step, np.tile(ETAS, len(T)), np.repeat(T, len(ETAS)))
-    gaps = larger(original_sides(family, plays, bound)).reshape(len(T), len(ETAS))
-    chosen = np.arange(len(T)) * len(ETAS) + gaps.argmin(axis=1)
-    return _measured(family, name, plays.at(chosen), bound)
 
 
 def slopes(curves: pd.DataFrame, decades: float = 2.0) -> pd.DataFrame:
     """The exponent p of T^p that fits the last `decades` of each curve, by least squares on log axes."""
     late = curves[curves["T"] >= curves["T"].max() / 10.0**decades]
-    rows = []
-    for (family, step), part in late.groupby(["family", "step"], sort=False):
-        row: dict[str, object] = {"family": family, "step": step}
-        for column in ("augmented", "original"):
-            known = part[part[column] > 0]
-            enough = len(known) > 1
-            row[column] = float(np.polyfit(np.log(known["T"]), np.log(known[column]), 1)[0]) if enough else np.nan
-        rows.append(row)
-    return pd.DataFrame(rows)
+
+    def slope(part: pd.DataFrame, column: str) -> float:
+        known = part[part[column] > 0]
+        return float(np.polyfit(np.log(known["T"]), np.log(known[column]), 1)[0]) if len(known) > 1 else np.nan
+
+    return pd.DataFrame(
+        {"family": family, "step": step, **{name: slope(part, name) for name in ("augmented", "original")}}
+        for (family, step), part in late.groupby(["family", "step"], sort=False)
+    )
 
 
 def draw(curves: pd.DataFrame, largest: float, *, bound: float = 1.0) -> Any:

@@ -57,6 +57,12 @@ class Family:
         """The lambda at which two classifiers cost the same."""
         return float((self.errors[b] - self.errors[a]) / (self.gaps[a] - self.gaps[b]))
 
+    @property
+    def pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Errors, gaps and ends (in lambda) of the pieces of the dual function, which is linear on each."""
+        best, cuts = self.envelope
+        return self.errors[best], self.gaps[best], np.concatenate([[-np.inf], cuts, [np.inf]])
+
     def answer(self, multiplier: FloatArray) -> IntArray:
         """Algorithm 1's primal step for many lambdas at once: who has the smallest e + lambda d."""
         best, cuts = self.envelope
@@ -74,11 +80,7 @@ class Family:
 
 
 def random_game(rng: np.random.Generator, size: int = 20, name: str = "random game") -> Family:
-    """A family with random errors and gaps; how much error there is to lose varies over two decades.
-
-    >>> random_game(np.random.default_rng(0), 5).gaps.shape
-    (5,)
-    """
+    """A family with random errors and gaps; how much error there is to lose varies over two decades."""
     errors = rng.uniform(0.0, 10.0 ** rng.uniform(-2.0, 0.0), size)
     return Family(name, errors, np.clip(rng.uniform(-1.0, 1.0, size) + rng.normal(0.0, 0.3), -1.0, 1.0))
 
@@ -114,7 +116,7 @@ class Models:
 
     def moments(self, constraint: Constraint, losses: Iterable[npt.NDArray[Any]]) -> list[Moments]:
         """The cells' means of some losses."""
-        cells = constraint.cells(self.positive, self.group, 2)
+        cells = constraint.rows(self.positive, self.group, 2)
         return [cells.moments(loss) for loss in losses]
 
     def gaps(self, constraint: Constraint) -> FloatArray:

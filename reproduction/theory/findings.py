@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from fairalm.constraints import EqualizedOdds, EqualOpportunity
 from fairalm.measures.text import percent
 from fairalm.mixtures import best_mixture
-from reproduction.theory.bounds import first_case, second_case
 from reproduction.theory.families import Family, Models
 from reproduction.theory.plays import LinearStep, play_many
-from reproduction.theory.proximal import optimum, proximal_value
+from reproduction.theory.saddle import first_case, optimum, proximal_value, second_case
 
 BEYOND = 100.0  # a price no family here reaches: the constraint is met exactly
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """A sentence with its numbers."""
 
     name: str  # what it is about

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,7 @@ from reproduction.theory.families import Family
 from reproduction.types import FloatArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
-class Plays:
+class Plays(NamedTuple):
     """What the theory needs to know of T rounds of a game, for many T; arrays of the same length."""
 
     rounds: IntArray  # T
@@ -27,40 +27,15 @@ class Plays:
     earned: FloatArray  # the mean of lambda_t d_t
     largest: FloatArray  # the largest absolute d_t
 
-    def at(self, index: npt.ArrayLike) -> Plays:
-        """Some of them."""
-        return Plays(**{field.name: getattr(self, field.name)[index] for field in fields(self)})
-
 
 def plays_of(game: Game, eta: float) -> Plays:
-    """The average plays of a game of :func:`fairalm.game.play` after each round.
-
-    >>> from fairalm.game import play
-    >>> from fairalm.methods import FairALMLinear
-    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
-    >>> game = play(family.oracle(), FairALMLinear(eta=1.0), tol=0.0, max_iter=4, early_stop=False)
-    >>> plays_of(game, 1.0).last.round(3)
-    array([0.  , 0.3 , 0.25, 0.35])
-    """
-    multipliers = np.stack(game.multipliers)[:, 0]
-    played = np.array(game.played)
-    rounds = np.arange(1, len(played) + 1)
-    gaps = game.gaps[played, 0]
-
-    def mean(values: FloatArray) -> FloatArray:
-        return np.asarray(np.cumsum(values) / rounds)
-
-    return Plays(
-        rounds=rounds,
-        eta=np.full(len(rounds), eta),
-        error=mean(game.errors[played]),
-        gap=mean(gaps),
-        mean=mean(multipliers),
-        last=multipliers,
-        square=mean(multipliers**2),
-        earned=mean(multipliers * gaps),
-        largest=np.maximum.accumulate(abs(gaps)),
-    )
+    """The average plays of a game of :func:`fairalm.game.play` after each round."""
+    multipliers, played = np.stack(game.multipliers)[:, 0], np.array(game.played)
+    rounds, gaps = np.arange(1, len(played) + 1), game.gaps[played, 0]
+    terms = np.stack([game.errors[played], gaps, multipliers, multipliers**2, multipliers * gaps])
+    error, gap, mean, square, earned = np.cumsum(terms, axis=1) / rounds
+    largest = np.maximum.accumulate(abs(gaps))
+    return Plays(rounds, np.full(len(rounds), eta), error, gap, mean, multipliers, square, earned, largest)
 
 
 @dataclass(frozen=True)
@@ -112,19 +87,15 @@ def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.Ar
     state, last = np.zeros(len(order)), np.zeros(len(order))
     sums = np.zeros((5, len(order)))  # error, gap, lambda, lambda², lambda d
     largest = np.zeros(len(order))
-    best, cuts = family.envelope
-    errors, gaps = family.errors[best], family.gaps[best]
+    errors, gaps, edges = family.pieces
+    cuts = edges[1:-1]
     playing = np.searchsorted(-left, -np.arange(left.max() + 1), side="right")
     for t in range(1, int(left.max()) + 1):
         n = int(playing[t])
         multiplier = step.multiplier(state[:n])
         answer = np.searchsorted(cuts, multiplier)
         gap = gaps[answer]
-        sums[0, :n] += errors[answer]
-        sums[1, :n] += gap
-        sums[2, :n] += multiplier
-        sums[3, :n] += multiplier**2
-        sums[4, :n] += multiplier * gap
+        sums[:, :n] += np.stack([errors[answer], gap, multiplier, multiplier**2, multiplier * gap])
         np.maximum(largest[:n], abs(gap), out=largest[:n])
         last[:n] = multiplier
         state[:n] = step.move(state[:n], gap, steps[:n], t)

@@ -1,19 +1,108 @@
-"""The theorem: how far the average play is from a saddle point, of the augmented Lagrangian and of the game itself."""
+"""The game's optimum, how far the average play is from it, and the bounds that the papers print."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
 
 from fairalm.methods.base import clip_to
-from reproduction.theory.bounds import first_case, log_term, second_case
-from reproduction.theory.checks import Case, Check, check
 from reproduction.theory.families import Family
-from reproduction.theory.plays import LinearStep, Plays, play_many
-from reproduction.types import FloatArray, IntArray
+from reproduction.theory.plays import Plays
+from reproduction.types import FloatArray
 
-Sides = tuple[FloatArray, FloatArray]
+Sides = tuple[FloatArray, FloatArray]  # what the classifier and lambda could still gain
+
+
+class Bound(NamedTuple):
+    """A step size and the nu it is claimed to reach, one pair per T."""
+
+    eta: FloatArray
+    nu: FloatArray
+
+
+class Optimum(NamedTuple):
+    """The solution of min e(q) over mixtures q with d(q) = 0."""
+
+    value: float  # the smallest error
+    multiplier: float  # a best lambda
+    low: float  # the smallest of them: equal to `high` unless a classifier with gap 0 is best by itself
+    high: float
+
+
+def log_term(rounds: npt.ArrayLike) -> FloatArray:
+    """The sum log T + 1, which is at least 1 + 1/2 + ... + 1/T."""
+    return np.asarray(np.log(rounds) + 1.0)
+
+
+def first_case(rounds: npt.ArrayLike, largest: float, bound: float = 1.0) -> Bound:
+    """|lambda| <= B: eta = sqrt(B² T / (L² (log T + 1))), nu = 2 sqrt(B² L² (log T + 1) / T). Appendix, step 3.
+
+    >>> first_case([1, 100], largest=0.5).nu.round(3)
+    array([1.   , 0.237])
+    """
+    root = np.sqrt(log_term(rounds) / np.asarray(rounds))
+    return Bound(bound / largest / root, 2.0 * bound * largest * root)
+
+
+def second_case(rounds: npt.ArrayLike, largest: float, eta: npt.ArrayLike | None = None) -> Bound:
+    """The step eta = 1/T, or another: nu = eta L² ((log T + 1)² + (log T + 1) + (log T + 1) / T). Appendix, step 4.
+
+    >>> second_case([1, 100], largest=0.5).nu.round(3)
+    array([0.75 , 0.093])
+    """
+    T, log = np.asarray(rounds, dtype=float), log_term(rounds)
+    step = 1.0 / T if eta is None else np.asarray(eta, dtype=float)
+    return Bound(step, step * largest**2 * (log**2 + log + log / T))
+
+
+def exponentiated_gradient(rounds: npt.ArrayLike, largest: float, bound: float = 1.0) -> Bound:
+    """The step eta = sqrt(log 3 / T) / L, nu = 2 B L sqrt(log 3 / T). Agarwal et al. 2018, theorem 1.
+
+    >>> exponentiated_gradient([1, 100], largest=0.5).nu.round(3)
+    array([1.048, 0.105])
+    """
+    root = np.sqrt(np.log(3.0) / np.asarray(rounds))
+    return Bound(root / largest, 2.0 * bound * largest * root)
+
+
+def has_optimum(family: Family) -> bool:
+    """Whether a mixture with gap 0 exists; if not, the dual has no maximum."""
+    return bool(family.gaps.min() <= 0 <= family.gaps.max())
+
+
+def optimum(family: Family) -> Optimum:
+    """Solve the problem exactly, by a linear program, for a family that has an optimum.
+
+    >>> best = optimum(Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1])))
+    >>> round(best.value, 3), round(best.multiplier, 3), best.low == best.high
+    (0.175, 0.25, True)
+    """
+    equal = np.stack([family.gaps, np.ones_like(family.gaps)])
+    program = linprog(family.errors, A_eq=equal, b_eq=[0.0, 1.0], method="highs")
+    _, gaps, edges = family.pieces  # gaps fall: the dual rises while they are positive
+    low, high = float(edges[(gaps > 0).sum()]), float(edges[(gaps >= 0).sum()])
+    return Optimum(float(np.asarray(program.x) @ family.errors), -float(program.eqlin.marginals[0]), low, high)
+
+
+def proximal_value(family: Family, centre: float, eta: float) -> float:
+    """The max over lambda of min over q of L_centre: on each piece of the dual function the maximum is known."""
+    errors, gaps, edges = family.pieces
+    at = np.clip(centre + eta * gaps, edges[:-1], edges[1:])
+    return float((errors + at * gaps - (at - centre) ** 2 / (2.0 * eta)).max())
+
+
+def reward_excess(plays: Plays, bound: float | None = None) -> FloatArray:
+    """The largest, over lambda, sum of lambda d_t - (lambda - lambda_t)² / (2 eta), less the sum of lambda_t d_t.
+
+    The sum is a parabola in lambda, so the maximum has a closed form: it is at the mean of lambda_t plus eta d(q), or
+    at the nearest lambda within ±bound.
+    """
+    best = clip_to(plays.mean + plays.eta * plays.gap, bound)
+    squares = best**2 - 2.0 * best * plays.mean + plays.square
+    return np.asarray(plays.rounds * (best * plays.gap - squares / (2.0 * plays.eta) - plays.earned))
 
 
 def classifier_side(family: Family, plays: Plays) -> FloatArray:
@@ -53,70 +142,3 @@ def average_play_excess(family: Family, plays: Plays) -> FloatArray:
     here = plays.error + best * plays.gap - (best - plays.last) ** 2 / (2.0 * plays.eta)
     floor = family.floor(plays.mean) - (plays.mean - plays.last) ** 2 / (2.0 * plays.eta)
     return np.asarray(here - zeta(plays, best) / plays.rounds - floor)
-
-
-def check_first_case(families: Sequence[Family], rounds: IntArray, *, bound: float = 1.0) -> list[Check]:
-    """The first case as printed, for Algorithm 1 as written and with |lambda_t| <= B, and for the game itself.
-
-    Each T in `rounds` is a game of its own, for eta depends on it.
-    """
-    claims = [first_case(rounds, family.largest, bound) for family in families]
-
-    def played(limit: float | None) -> list[Plays]:
-        return [play_many(f, LinearStep(limit), c.eta, rounds) for f, c in zip(families, claims, strict=True)]
-
-    def gaps(games: list[Plays]) -> Iterator[Case]:
-        for family, claim, plays in zip(families, claims, games, strict=True):
-            yield Case(family.name, rounds, larger(augmented_sides(family, plays, bound)), claim.nu)
-
-    def zetas(games: list[Plays]) -> Iterator[Case]:
-        for family, plays in zip(families, games, strict=True):
-            ends = np.maximum(zeta(plays, bound), zeta(plays, -bound))  # zeta is linear in lambda
-            yield Case(family.name, rounds, ends, bound**2 * rounds / plays.eta)
-
-    def carried_over(games: list[Plays]) -> Iterator[Case]:
-        for family, claim, plays in zip(families, claims, games, strict=True):
-            yield Case(family.name, rounds, larger(original_sides(family, plays, bound)), 1.25 * claim.nu)
-
-    free, kept = played(None), played(bound)
-    nu = "saddle gap of L_T ≤ 2 sqrt(B² L² (log T + 1) / T)"
-    ours = "saddle gap of L ≤ 2.5 sqrt(B² L² (log T + 1) / T)"
-    return [
-        check("first case, as written", f"{nu}, λ_t free", gaps(free)),
-        check("its step on ζ, as written", "ζ_T(λ) ≤ B² T / η, λ_t free", zetas(free)),
-        check("first case, |λ_t| ≤ B", nu, gaps(kept)),
-        check("its step on ζ, |λ_t| ≤ B", "ζ_T(λ) ≤ B² T / η", zetas(kept)),
-        check("ours: the game itself, |λ_t| ≤ B", ours, carried_over(kept)),
-    ]
-
-
-def check_second_case(families: Sequence[Family], rounds: IntArray) -> list[Check]:
-    """The second case with the constants of its proof, the bounds it rests on, and how little it asks of eta."""
-
-    def played(eta: FloatArray) -> list[Plays]:
-        return [play_many(family, LinearStep(), eta, rounds) for family in families]
-
-    def gaps(games: list[Plays]) -> Iterator[Case]:
-        for family, plays in zip(families, games, strict=True):
-            claim = second_case(rounds, family.largest, plays.eta)
-            yield Case(family.name, rounds, larger(augmented_sides(family, plays)), claim.nu)
-
-    def averages(games: list[Plays]) -> Iterator[Case]:
-        for family, plays in zip(families, games, strict=True):
-            share = plays.eta * family.largest**2 * log_term(rounds) / rounds
-            yield Case(family.name, rounds, average_play_excess(family, plays), share)
-
-    def multiplier_sides(games: list[Plays]) -> Iterator[Case]:
-        for family, plays in zip(families, games, strict=True):
-            right = plays.eta / 2.0 * family.largest**2 * (2.0 + 1.0 / rounds) ** 2
-            yield Case(family.name, rounds, augmented_sides(family, plays)[1], right)
-
-    slow = played(1.0 / rounds)
-    nu = "saddle gap of L_T ≤ η L² ((log T + 1)² + (log T + 1)(1 + 1/T))"
-    ours = "max L_T(q̄, ·) - L_T(q̄, λ̄) ≤ η/2 L² (2 + 1/T)²"
-    return [
-        check("average play, both bounds", "L_T(q̄, λ) ≤ L_T(q, λ̄) + ζ_T(λ)/T + ξ_T/T", averages(slow)),
-        check("second case, η = 1/T", nu, gaps(slow)),
-        check("ours: λ's side needs no log", ours, multiplier_sides(slow)),
-        check("ours: η = 1/T² is no worse", nu, gaps(played(1.0 / rounds.astype(float) ** 2))),
-    ]

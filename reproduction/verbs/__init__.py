@@ -11,17 +11,18 @@ import pandas as pd
 
 from fairalm.datasets.images import imsitu_counts
 from fairalm.progress import progress_bar
+from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 from reproduction.console import is_terminal
 from reproduction.experiment import Block, Experiment, Job, Result, Results
 from reproduction.figures import COLORS, interval_point, panels
 from reproduction.options import Names, Option, names, whole
-from reproduction.page import OTHER, OURS, PLAIN, Model, Page
+from reproduction.page import Model, Page
 from reproduction.verbs import table
 from reproduction.verbs.data import PAIRS, keep_features, load_images
 from reproduction.verbs.job import ROWS, SEVEN, SWEPT, HeadJob
 
 SETS = ("waterbirds", "scenes")
-KINDS = {"unconstrained": PLAIN, "fairalm": OURS, "": OURS}  # of the models on the pages
+KINDS = {"unconstrained": PLAIN_MODEL, "fairalm": FAIRALM_MODEL, "": FAIRALM_MODEL}  # of the models on the pages
 PROFILES = {"error": "test error, %", "deo": "test DEO, %"}
 BY = {False: "multipliers moved by training batches", True: "multipliers moved by held-out images"}
 
@@ -118,9 +119,9 @@ class Verbs(Experiment):
 def model(result: Result) -> Model:
     """A head on a page."""
     config, history, row = result["config"], result["history"], ROWS[result["config"]["method"]]
-    kind = KINDS.get(row.method, OTHER)
+    kind = KINDS.get(row.method, OTHER_MODEL)
     settings = {name: config[name] for name in ("net", "size", "epochs", "batch_size", "lr", "tol")}
-    settings |= config["settings"][result["chosen"]] | ({"tol": None} if kind == PLAIN else {})
+    settings |= config["settings"][result["chosen"]] | ({"tol": None} if kind == PLAIN_MODEL else {})
     curves = {"error": history["error"], "gap": history["deo"]} if history else {}
     return Model(row.title, kind, result["entry"], config["seed"], None, settings, curves)
 

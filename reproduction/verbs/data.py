@@ -11,9 +11,10 @@ import torch
 
 from fairalm.datasets import split
 from fairalm.datasets.images import VERB_PAIRS, ImageDataset, imsitu_counts, load_imsitu, load_waterbirds, scenes
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.nn import Features, compute_features
-from fairalm.vision.loader import PictureBatches, Scale, group_labels
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_sets import group_labels
 from fairalm.vision.nets import make_net
 from reproduction.types import IntArray
 
@@ -60,7 +61,7 @@ def keep_features(data: str, seed: int, size: int, folder: Path, *, data_dir: st
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)  # of the head, which is not used
         net = make_net(NET, in_channels=3, size=size, weights="imagenet")
-    batches = PictureBatches(images, group_labels(images), Scale.published(NET, 3), BATCH_SIZE)
+    batches = image_batches(images, group_labels(images), Scale.published(NET, 3), BATCH_SIZE)
     found, part, buffer = compute_features(net, batches), images.frame["split"].to_numpy(), io.BytesIO()
     np.savez(buffer, x=found.x.numpy(), y=found.y, group=found.group, part=part.astype("U5"))
     write_atomic(path, buffer.getvalue())

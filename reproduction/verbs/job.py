@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,9 +19,9 @@ from fairalm.exceptions import InputError
 from fairalm.measures.chance import chance_gap
 from fairalm.methods import METHODS, Unconstrained
 from fairalm.nn import ConstrainedLoss, Features, Trainer, refit_last_layer
-from fairalm.nn.adversarial_trainer import AdversarialTrainer
-from fairalm.nn.tabular import ShuffledBatches
-from fairalm.vision.train import Adversary
+from fairalm.nn.learning_rate import cosine_decay
+from fairalm.nn.row_batches import RowBatches
+from fairalm.vision.adversary import Adversary
 from reproduction.experiment import Job
 from reproduction.page import net_entry
 from reproduction.tabular.job import choose as choose_run
@@ -146,16 +145,17 @@ def fit_head(parts: Parts, setting: Setting, config: Mapping[str, Any]) -> tuple
         loss = nn.BCEWithLogitsLoss(reduction="none")
         source: Any = "observe" if row.is_heldout else "forward"
         criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, dual_from=source)
-        if is_adversary:
-            criterion.adversary = Adversary(**own).make(constraint, 2)
         weights: dict[str, Any] = {"params": [head.weight], "weight_decay": setting.get("l2", 0.0)}
         optimizer = torch.optim.Adam([weights, {"params": [head.bias]}], lr=config["lr"])
-        schedule = torch.optim.lr_scheduler.LambdaLR(
-            optimizer, lambda epoch: 0.5 + 0.5 * math.cos(math.pi * epoch / config["epochs"])
+        trainer = Trainer(
+            head,
+            optimizer,
+            criterion,
+            epochs=config["epochs"],
+            scheduler=cosine_decay(optimizer, config["epochs"]),
+            backward=Adversary(**own).make(constraint, 2) if is_adversary else None,
         )
-        kind: Any = AdversarialTrainer if is_adversary else Trainer
-        trainer = kind(head, optimizer, criterion, epochs=config["epochs"], scheduler=schedule)
-        batches = ShuffledBatches(_columns(parts.train), config["batch_size"], seed)
+        batches = RowBatches(_columns(parts.train), config["batch_size"], seed=seed)
         dual = None
         if row.is_heldout and parts.dual is not None:  # the images that equal opportunity is about, all at every step
             positive = np.flatnonzero(parts.dual.y == 1)

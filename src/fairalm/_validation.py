@@ -1,11 +1,12 @@
-"""The one place where what the user passes is checked and turned into arrays."""
+"""Checks of what the user passes: names, protected attributes and labels, which are turned into arrays."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +18,30 @@ IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 Missing = Literal["error", "drop", "group"]
 
+MISSING: tuple[Missing, ...] = get_args(Missing)
 MISSING_LABEL = "missing"
 OTHER_LABEL = "other"
+
+
+def no_such(what: str, name: Any, known: Iterable[str], **parameters: Any) -> InputError:
+    """The error for an unknown name, with the nearest known one; `parameters` as for :class:`InputError`.
+
+    >>> raise no_such("column", "sexx", ["age", "sex"])
+    Traceback (most recent call last):
+    ...
+    fairalm.exceptions.InputError: There is no column 'sexx', did you mean 'sex'? There are: age, sex.
+    """
+    known = list(known)
+    near = difflib.get_close_matches(str(name), known, n=1)
+    hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
+    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.", **parameters)
+
+
+def check_choice(what: str, name: Any, known: Iterable[str], **parameters: Any) -> None:
+    """Refuse a name that is not known; parameters as for :func:`no_such`."""
+    known = list(known)
+    if name not in known:
+        raise no_such(what, name, known, **parameters)
 
 
 @dataclass(frozen=True)
@@ -44,7 +67,7 @@ class Groups:
 
     @property
     def sizes(self) -> IntArray:
-        """People in each group."""
+        """Rows in each group."""
         return np.bincount(self.codes[self.codes >= 0], minlength=self.n_groups).astype(np.int64)
 
 
@@ -76,9 +99,9 @@ def encode_groups(
     n_rows : int, optional
         How many rows the data has; a different length is an error.
     missing : {"error", "drop", "group"}
-        What to do with a missing value: refuse, mark the row -1, or make "missing" a group of its own.
+        What to do with a missing value: refuse it, mark the row -1, or make "missing" a group of its own.
     merge_below : int, optional
-        Groups with fewer people than this are merged into one called "other".
+        Groups with fewer rows than this are merged into one called "other".
     min_groups : int
         Fewer groups than this are an error.
 
@@ -89,8 +112,7 @@ def encode_groups(
     >>> encode_groups({"sex": ["F", "M"], "race": ["x", "y"]}).names
     ('F × x', 'M × y')
     """
-    if missing not in ("error", "drop", "group"):
-        raise InputError(f"`missing` must be 'error', 'drop' or 'group'; got {missing!r}.")
+    check_choice("choice of {missing}", missing, MISSING, missing=None)
     frame = _as_columns(sensitive_features)
     if n_rows is not None and len(frame) != n_rows:
         raise InputError(f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row.")
@@ -99,7 +121,8 @@ def encode_groups(
         columns = ", ".join(str(c) for c in frame.columns[absent.any()])
         raise InputError(
             f"{int(absent.any(axis=1).sum())} of {len(frame)} rows have no value in the protected column"
-            f" ({columns}): fill them, or pass missing='drop' or missing='group'."
+            f" ({columns}): fill them, or pass {{missing}} to leave these rows out ('group' makes them a group).",
+            missing="drop",
         )
     codes, labels = _factorize(frame, absent)
     if missing == "drop":
@@ -115,7 +138,7 @@ def encode_groups(
 
 
 def _as_columns(sensitive_features: Any) -> pd.DataFrame:
-    """One object column per protected attribute, rows by position."""
+    """One object column per protected attribute."""
     data = sensitive_features
     if data is None:
         raise InputError("`sensitive_features` is missing: pass the protected attribute, one value per row.")
@@ -150,7 +173,7 @@ def _as_list(column: Any) -> list[Any]:
 
 
 def _object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
-    """Object columns, so that 0 beside None stays 0 and tuples stay labels."""
+    """A frame of object columns, in which 0 beside None stays 0 and tuples stay labels."""
     lengths = sorted({len(column) for column in columns})
     if len(lengths) != 1:
         raise InputError(f"The protected columns must have one length; got {lengths or 'no column'}.")
@@ -165,7 +188,7 @@ def _object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
 
 
 def _unused(label: str, taken: Iterable[Any]) -> str:
-    """The label, or with a star if the data has one of that name."""
+    """The label, with stars appended until no value in `taken` has that name."""
     present = {str(value) for value in taken}
     while label in present:
         label += "*"
@@ -200,7 +223,7 @@ def _factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, tup
 
 
 def _recode(codes: IntArray, labels: tuple[Hashable, ...]) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Drop labels nobody has any more; -1 stays -1."""
+    """Codes without gaps, after dropping labels that no row has; -1 stays -1."""
     used = np.unique(codes[codes >= 0])
     new = np.full(len(labels) + 1, -1, dtype=np.int64)
     new[used] = np.arange(len(used))
@@ -221,7 +244,7 @@ def _merge_small(
 def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], tuple[Any, Any]]:
     """Labels as booleans (True = `target`), and the two classes as (other, target).
 
-    Without `target` the larger of the two values is the target, as scikit-learn has it.
+    Without `target`, the larger of the two values is the target, as in scikit-learn.
 
     >>> check_binary(["no", "yes", "no"])
     (array([False,  True, False]), ('no', 'yes'))
@@ -247,7 +270,7 @@ def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], 
         return values == classes[1], (low, high)
     if target == low:
         return values == classes[0], (high, low)
-    raise InputError(f"target={target!r} is not a label of y, whose labels are {low!r} and {high!r}.")
+    raise InputError(f"{{target}} is not a label of y, whose labels are {low!r} and {high!r}.", target=target)
 
 
 def kebab(name: str) -> str:

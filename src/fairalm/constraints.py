@@ -1,8 +1,7 @@
-"""The criteria: each says which people a group's mean is taken over, and of what.
+"""The constraints: each says which rows a group's mean is taken over, and of what.
 
-Every criterion of the paper is a statement about group means of per-sample losses. A criterion here names
-its events (who) and the sign and base of each sample's share in the mean (what); the rest of the library is
-the same for all of them.
+Every fairness criterion of the paper is a statement about group means of per-row losses. A constraint names its events
+(which rows) and the sign and base of a row's part in the mean (of what); the rest of the library is the same for all.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fairalm._validation import FloatArray, IntArray, first_line, kebab
+from fairalm.cells import BoolArray, Cells, Event, Rows
 from fairalm.exceptions import InputError, SmallCellWarning
-from fairalm.moments import Array, Cells, Event
 
-TOO_FEW = 5  # people in a cell, below which one of them is over twenty points
+TOO_FEW = 5  # rows in a cell; with fewer, a single row moves its rate by over twenty points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,22 +59,19 @@ class Constraint(ABC):
             )
 
     @abstractmethod
-    def events(self, y: Array) -> tuple[Event, ...]:
-        """The events, given the labels as booleans (True where the label is the target).
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
+        """The events, given the labels as booleans (True where the label is the target)."""
 
-        Use only operators that numpy arrays and torch tensors share.
-        """
-
-    def cells(self, y: Array, group: IntArray, n_groups: int, sample_weight: FloatArray | None = None) -> Cells:
-        """Lay the events out over one data set."""
-        return Cells(self.events(np.asarray(y, dtype=bool)), group, n_groups, sample_weight)
+    def rows(self, y: npt.ArrayLike, group: IntArray, n_groups: int, sample_weight: FloatArray | None = None) -> Rows:
+        """The rows of a data set, by label and group."""
+        return Rows(Cells.of(self, n_groups), np.asarray(y, dtype=bool), group, sample_weight)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EqualOpportunity(Constraint):
-    """Equal error among people whose label is the target: equal FNR, the paper's EO for y=1.
+    """Equal error among rows whose label is the target: equal FNR, the paper's EO for y=1.
 
-    This is the criterion of all the paper's experiments; its reported measure is the DEO.
+    This is the constraint of all the paper's experiments; its reported measure is the DEO.
 
     Examples
     --------
@@ -88,21 +84,21 @@ class EqualOpportunity(Constraint):
     title: ClassVar[str] = "DEO (TPR gap)"
     rates: ClassVar[str] = "among people with {label}, the share the model misses"
 
-    def events(self, y: Array) -> tuple[Event, ...]:
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
         """Y = target."""
         return (Event("y=target", mask=y),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictiveEquality(Constraint):
-    """Equal error among people whose label is not the target: equal FPR, the paper's EO for y=0."""
+    """Equal error among rows whose label is not the target: equal FPR, the paper's EO for y=0."""
 
     name: ClassVar[str] = "predictive-equality"
     measure: ClassVar[str] = "fpr_gap"
     title: ClassVar[str] = "FPR gap"
     rates: ClassVar[str] = "among people without {label}, the share wrongly predicted to have it"
 
-    def events(self, y: Array) -> tuple[Event, ...]:
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
         """Y ≠ target."""
         return (Event("y≠target", mask=~y),)
 
@@ -121,7 +117,7 @@ class EqualizedOdds(Constraint):
         "the share missed among people with {label}, and that wrongly predicted among the others, each"
     )
 
-    def events(self, y: Array) -> tuple[Event, ...]:
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
         """Y = target, and y ≠ target."""
         return (Event("y=target", mask=y), Event("y≠target", mask=~y))
 
@@ -135,8 +131,8 @@ class ErrorParity(Constraint):
     title: ClassVar[str] = "error gap"
     rates: ClassVar[str] = "the share of wrong predictions"
 
-    def events(self, y: Array) -> tuple[Event, ...]:
-        """Everyone."""
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
+        """All rows."""
         return (Event("all"),)
 
 
@@ -152,18 +148,18 @@ class DemographicParity(Constraint):
     title: ClassVar[str] = "selection gap (DDP)"
     rates: ClassVar[str] = "the share predicted {label}"
 
-    def events(self, y: Array) -> tuple[Event, ...]:
-        """Everyone, counted by prediction."""
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
+        """All rows, counted by their prediction."""
         positive = 1.0 * y
         return (Event("all", sign=1.0 - 2.0 * positive, base=positive),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PredictiveParity(Constraint):
-    """Equal false discovery rates: among people predicted as the target, equally many should not be.
+    """Equal false discovery rates: the share of errors among the rows predicted as the target.
 
-    Linear-fractional in the classifier, so each round works with the linearisation at the last one. There is no
-    certificate for it, and the rate of a mixture is not the mean of its members' rates.
+    This rate is a ratio of two sums that both depend on the classifier, so each round works with its linearisation at
+    the last classifier. It has no certificate, and the rate of a mixture is not the mean of its members' rates.
     """
 
     name: ClassVar[str] = "predictive-parity"
@@ -171,7 +167,7 @@ class PredictiveParity(Constraint):
     title: ClassVar[str] = "FDR gap"
     rates: ClassVar[str] = "among people predicted {label}, the share for whom that is wrong"
 
-    def events(self, y: Array) -> tuple[Event, ...]:
+    def events(self, y: BoolArray) -> tuple[Event, ...]:
         """Predicted target: both sums run over ``h = y + (1 - 2y) loss``."""
         positive = 1.0 * y
         return (
@@ -185,44 +181,39 @@ class PredictiveParity(Constraint):
 
 
 def check_cells(
-    constraint: Constraint,
-    positive: npt.NDArray[np.bool_],
-    group: IntArray,
-    names: tuple[str, ...],
-    classes: tuple[Any, Any],
+    constraint: Constraint, positive: BoolArray, group: IntArray, names: tuple[str, ...], classes: tuple[Any, Any]
 ) -> None:
     """Refuse data with an empty cell, and warn of cells too small to judge.
 
     Parameters
     ----------
     constraint : Constraint
-        The criterion.
     positive : bool array of shape (n,)
-        Who has the target label.
+        Which rows have the target label.
     group : int array of shape (n,)
         Group codes.
     names : tuple of str
-        Of the groups.
+        The groups.
     classes : (other, target)
         The labels.
     """
-    for event in constraint.events(positive):
-        sizes = np.bincount(group if event.mask is None else group[event.mask], minlength=len(names))
+    rows = constraint.rows(positive, group, len(names))
+    for event, sizes in zip(rows.cells.names, rows.sizes, strict=True):
         if (sizes == 0).any():
-            where = event.name.replace("target", repr(classes[1]))
+            where, name = event.replace("target", repr(classes[1])), type(constraint).__name__
             raise InputError(
-                f"Group {names[int(np.argmin(sizes))]!r} has no one with {where}, so {type(constraint).__name__} cannot"
-                " be judged for it: drop the group, merge small groups (merge_below=...), or choose another criterion."
+                f"Group {names[int(np.argmin(sizes))]!r} has no rows with {where}, so {name} cannot be judged for it:"
+                " drop the group, merge small groups ({merge_below}), or choose another constraint.",
+                merge_below=...,
             )
         few = np.flatnonzero(sizes < TOO_FEW)
         if len(few):
             shown = ", ".join(f"{names[i]!r} ({sizes[i]})" for i in few[:3]) + (", ..." if len(few) > 3 else "")
-            warnings.warn(
-                f"Fewer than {TOO_FEW} people with {event.name} in {shown}: the gap of so few is chance. Merge small"
-                " groups (merge_below=...), or leave them out.",
-                SmallCellWarning,
-                stacklevel=4,
+            message = (
+                f"Fewer than {TOO_FEW} rows with {event} in {shown}: a gap of so few is chance. Merge small groups"
+                " ({merge_below}), or leave them out."
             )
+            warnings.warn(SmallCellWarning(message, merge_below=...), stacklevel=4)
 
 
 CONSTRAINTS: dict[str, type[Constraint]] = {

@@ -12,7 +12,8 @@ def as_keyword(parameter: str, value: Any) -> str:
     >>> as_keyword("missing", "drop"), as_keyword("merge_below", None)
     ("missing='drop'", 'merge_below')
     """
-    return parameter if value is None else f"{parameter}={value!r}"
+    shown = "..." if value is ... else repr(value)
+    return parameter if value is None else f"{parameter}={shown}"
 
 
 class _Message(Exception):
@@ -23,7 +24,7 @@ class _Message(Exception):
     text : str
         The sentence. ``{name}`` stands for the parameter `name`.
     **parameters
-        The parameters named in the text, each with the value to show, or None for the name alone.
+        The parameters named in the text, each with the value to show; None for the name alone, ... for "name=...".
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Algorithm 1: the game between the classifier and the multipliers, over any oracle.
 
-The oracle is a callable that answers a table of weights with a classifier's error and moments. scikit-learn, the
-last layer of a net and Spark each bring their own; a finite family of classifiers is the simplest one.
+The oracle is a callable that answers a table of weights with a classifier's error and moments. :mod:`fairalm.signals`
+has those that fit models; a finite family of classifiers is the simplest one.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm._validation import FloatArray
 from fairalm.methods.base import Method
-from fairalm.mixtures import Mixture, best_mixture, choose_single, lower_bound, penalised
+from fairalm.mixtures import Mixture, best_mixture, choose_single, lower_bound, penalised, saddle_gaps
 from fairalm.moments import Array, Moments
+from fairalm.result import GameResult, history_table
 
 Predictor = Literal["single", "last", "average", "mixture"]
-SETTLED = 2e-3  # a fifth of a point of error: below this no further round is worth its fit
-MIXTURE_ROUNDS = 20  # best answers to the mixture's prices, at most
+SETTLED = 2e-3  # a fifth of a point of error: a smaller gain is not worth another fit
+MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,13 @@ class Outcome:
     error : float
         Its 0/1 error.
     moments : Moments
-        Its cells' means, on the data that moves the multipliers.
+        The means of its cells, on the data that moves the multipliers.
     model : object
         The classifier itself.
     fit_moments : Moments, optional
-        Its cells' means on the data it was fitted on, where that differs.
+        The means of its cells on the data it was fitted on, where that is other data.
     selection : float
-        Share of people it predicts as the target.
+        Share of rows that it predicts as the target.
     """
 
     error: float
@@ -48,7 +49,7 @@ class Outcome:
 
     @property
     def gap(self) -> FloatArray:
-        """The gaps in one row; 1, the worst there is, where a cell is empty and nobody can tell."""
+        """The gaps as a vector; 1, the worst possible, where a cell is empty and the gap is unknown."""
         return np.where(self.moments.defined, self.moments.gap, 1.0).astype(float).ravel()
 
 
@@ -57,98 +58,126 @@ Oracle = Callable[[Array | None, Outcome | None], Outcome]
 
 
 class Game:
-    """What was found and how it was played.
+    """The classifiers found and the rounds played.
 
     Attributes
     ----------
-    found : list of Outcome
-        The classifiers; the first is the plain one.
-    errors, gaps : arrays of shape (found,) and (found, rows)
-        Theirs.
+    classifiers : list of Outcome
+        The classifiers found; the first is the plain one.
+    errors, gaps : arrays of shape (classifiers,) and (classifiers, rows)
+        Their errors and gaps.
     played : list of int
         Which of them was played in each round.
     multipliers : list of array
         Lambda of each round.
     tol, bound : float
         The tolerance, and the B of the certificate.
+    is_linear : bool
+        Whether the gaps are linear in the classifier; only then there is a certificate.
     """
 
-    def __init__(self, plain: Outcome, *, tol: float, bound: float = 1.0) -> None:
-        self.found = [plain]
+    def __init__(self, plain: Outcome, *, tol: float, bound: float = 1.0, is_linear: bool = True) -> None:
+        self.classifiers = [plain]
         self.errors = np.array([plain.error])
         self.gaps = plain.gap[None, :]
         self.played: list[int] = []
         self.multipliers: list[FloatArray] = []
-        self.tol = tol
-        self.bound = bound
+        self.tol, self.bound, self.is_linear = tol, bound, is_linear
         self._eligible: set[int] = set()
         self._mixture: Mixture | None = None
         self._multiplier_of: dict[int, FloatArray] = {}
 
     def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
-        """Take a classifier into the set with the multipliers it was fitted for; its index."""
-        self.found.append(outcome)
+        """Add a classifier and the multipliers it was fitted for; returns its index."""
+        self.classifiers.append(outcome)
         self._mixture = None
         self.errors = np.append(self.errors, outcome.error)
         self.gaps = np.vstack([self.gaps, outcome.gap])
-        self._eligible.add(len(self.found) - 1)
-        self._multiplier_of[len(self.found) - 1] = multiplier
-        return len(self.found) - 1
+        self._eligible.add(len(self.classifiers) - 1)
+        self._multiplier_of[len(self.classifiers) - 1] = multiplier
+        return len(self.classifiers) - 1
 
     def multiplier_of(self, index: int) -> FloatArray:
         """The multipliers a classifier was fitted for; 0 for the plain one."""
         return self._multiplier_of.get(index, np.zeros(self.gaps.shape[1]))
 
-    @property
-    def selections(self) -> FloatArray:
-        """Selection rates of the found."""
-        return np.array([outcome.selection for outcome in self.found])
-
     def record(self, index: int, multiplier: FloatArray) -> None:
-        """Note a round."""
+        """Record a round."""
         self.played.append(index)
         self.multipliers.append(multiplier)
         self._eligible.add(index)
 
     def mixture(self) -> Mixture:
-        """The best mixture of the found."""
+        """The best mixture of the classifiers found."""
         if self._mixture is None:
             self._mixture = best_mixture(self.errors, self.gaps, tol=self.tol, bound=self.bound)
         return self._mixture
 
     def weights(self, predictor: Predictor) -> FloatArray:
-        """Probabilities over the found of the model that `predictor` names."""
-        n = len(self.found)
+        """The probabilities with which `predictor` draws from the classifiers found."""
+        n = len(self.classifiers)
         if predictor == "average":
             return np.asarray(np.bincount(self.played, minlength=n) / len(self.played))
         if predictor == "mixture":
             return self.mixture().weights
         if predictor == "last":
             return np.asarray(np.eye(n)[self.played[-1]])
-        eligible = np.array(sorted(self._eligible))  # the plain model only if a rule played it
+        eligible = np.array(sorted(self._eligible))  # the plain model only if it was played
         index = choose_single(self.errors[eligible], self.gaps[eligible], tol=self.tol)
         return np.asarray(np.eye(n)[eligible[index]])
 
     def cost(self, weights: FloatArray) -> float:
-        """e(q) + B sum of (|d(q)| - tol)+ of a mixture of the found."""
+        """e(q) + B sum of (|d(q)| - tol)+ of a mixture of the classifiers found."""
         return penalised(float(weights @ self.errors), weights @ self.gaps, tol=self.tol, bound=self.bound)
 
     def excess(self, weights: FloatArray) -> float:
-        """The certificate: cost of a mixture less what any mixture of the found must cost.
+        """The certificate: cost of a mixture less what any mixture of the classifiers found must cost.
 
-        The bound is that of the best multiplier among those the oracle was asked about, so that the oracle's own answer
-        to it is part of the set.
+        The bound is that of the best multiplier for which the oracle fitted a classifier, so that its answer is among
+        those found. NaN if the gaps are not linear.
         """
+        if not self.is_linear:
+            return float("nan")
         multipliers = np.unique([*self.multipliers, *self._multiplier_of.values()], axis=0)
         inside = multipliers[(abs(multipliers) <= self.bound).all(axis=1)]
         floors = [lower_bound(self.errors, self.gaps, multiplier, tol=self.tol) for multiplier in inside]
         return max(0.0, self.cost(weights) - max(floors, default=-np.inf))
 
     def is_settled(self, predictor: Predictor) -> bool:
-        """Whether the model named meets the tolerance and no mixture of the found beats it by `SETTLED`."""
+        """Whether the predictor meets the tolerance and no mixture of the classifiers found beats it by `SETTLED`."""
         weights = self.weights(predictor)
         within = abs(weights @ self.gaps).max() <= self.tol + 1e-12
         return bool(within) and self.cost(weights) - self.mixture().value <= SETTLED
+
+    def saddle_gaps(self) -> FloatArray:
+        """Saddle gap of the average play after each round, see :func:`fairalm.mixtures.saddle_gaps`."""
+        played, multipliers = np.array(self.played), np.stack(self.multipliers)
+        return saddle_gaps(self.errors, self.gaps, played, multipliers, tol=self.tol, bound=self.bound)
+
+    def result(self, predictor: Predictor) -> GameResult:
+        """The models that `predictor` asks for, with their figures and the history of the game."""
+        weights, played = self.weights(predictor), np.array(self.played)
+        members = np.flatnonzero(weights)
+        likeliest = int(members[np.argmax(weights[members])])
+        return GameResult(
+            members=members,
+            weights=weights[members],
+            models=[self.classifiers[i].model for i in members],
+            error=float(weights @ self.errors),
+            gap=float(abs(weights @ self.gaps).max()),
+            selection=float(weights @ [outcome.selection for outcome in self.classifiers]),
+            plain_selection=self.classifiers[0].selection,
+            dual=self.multiplier_of(likeliest).reshape(self.classifiers[0].moments.gap.shape),
+            optimality_gap=self.excess(weights),
+            saddle_gap=self.excess(self.weights("average")),
+            history=history_table(
+                self.errors[played],
+                self.gaps[played],
+                np.stack(self.multipliers),
+                self.saddle_gaps() if self.is_linear else float("nan"),
+            ),
+            tol=self.tol,
+        )
 
 
 def play(
@@ -161,17 +190,17 @@ def play(
     predictor: Predictor = "single",
     early_stop: bool = True,
     resolution: float = 0.0,
-    certify: bool = True,
+    is_linear: bool = True,
     on_round: Callable[[int, Outcome], None] | None = None,
 ) -> Game:
-    """Play Algorithm 1, or any other rule in its place.
+    """Play Algorithm 1, with any method that moves the multipliers.
 
     Parameters
     ----------
     oracle : callable
         Fits a classifier to a table of weights.
     method : Method
-        The rule that moves the multipliers.
+        How the multipliers move.
     tol : float
         Bound on the gaps.
     max_iter : int
@@ -179,20 +208,21 @@ def play(
     bound : float
         B of the certificate.
     predictor : {"single", "last", "average", "mixture"}
-        The model that is wanted; it decides when to stop.
+        The predictor that is wanted; it decides when to stop.
     early_stop : bool
-        Stop as soon as that model meets the tolerance and its optimality gap on the found is small.
+        Stop as soon as that predictor meets the tolerance and no mixture of the classifiers found is much better.
     resolution : float
-        Half a person of the smallest cell: where there is one gap, nothing below it can be asked for, and the game
-        stops there even if that is above `tol`.
-    certify : bool
-        For ``predictor="mixture"``, ask the oracle for its answer to the mixture's prices until that does not improve
-        it; for a rule whose weights are not its multipliers alone, once, so that the certificate rests on an answer.
+        Half a row of the smallest cell. A single gap cannot be closed further than that, so the game stops there even
+        if it is above `tol`.
+    is_linear : bool
+        Whether the gaps are linear in the classifier. If so, the oracle is also asked for its answer to the best
+        mixture's prices: for ``predictor="mixture"`` until that does not improve it, for a method whose weights are not
+        its multipliers alone once, so that the certificate rests on an answer.
     on_round : callable, optional
         Called with the round and its outcome.
     """
     plain = oracle(None, None)
-    game = Game(plain, tol=tol, bound=bound)
+    game = Game(plain, tol=tol, bound=bound, is_linear=is_linear)
     last, dual, table = plain, method.start(plain.moments, tol), None
     for t in range(max_iter):
         asked = method.weights(last.moments, dual)
@@ -201,20 +231,20 @@ def play(
         table = asked
         multiplier = np.asarray(method.multiplier(dual), dtype=float).ravel()
         index = _respond(game, oracle, table, last, multiplier, best=method.traits.plays_best)
-        last = game.found[index]
+        last = game.classifiers[index]
         game.record(index, multiplier)
         if on_round is not None:
             on_round(t + 1, last)
         if early_stop and (game.is_settled(predictor) or (len(last.gap) == 1 and abs(last.gap[0]) <= resolution)):
             break
         dual = method.update(last.moments, dual)
-    if certify and method.traits.has_dual and (predictor == "mixture" or not method.traits.weights_are_multipliers):
+    if is_linear and method.traits.has_dual and (predictor == "mixture" or not method.traits.weights_are_multipliers):
         _answer_prices(game, oracle, MIXTURE_ROUNDS if predictor == "mixture" else 1)
     return game
 
 
 def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier: FloatArray, *, best: bool) -> int:
-    """The index of h_t among the found. With `best`, a new classifier joins only if it lowers the Lagrangian."""
+    """The index of h_t. With `best`, a new classifier joins the others only if it lowers the Lagrangian."""
     new = oracle(table, last) if np.any(table) else None
     if best:
         values = game.errors + game.gaps @ multiplier
@@ -228,35 +258,14 @@ def _answer_prices(game: Game, oracle: Oracle, rounds: int) -> None:
     for _ in range(rounds):
         mixture = game.mixture()
         if not mixture.prices.any():
-            return  # the plain fit is the answer to prices of 0
-        at = game.found[int(mixture.weights.argmax())]
+            return  # the plain model answers prices of 0
+        at = game.classifiers[int(mixture.weights.argmax())]
         shape = at.moments.gap.shape
         new = oracle(at.moments.pull(mixture.prices.reshape(shape)), at)
         game.add(new, mixture.prices)
         reached = new.error + new.gap @ mixture.prices - game.tol * abs(mixture.prices).sum()
         if reached >= mixture.value - SETTLED:
             return
-
-
-def saddle_gaps(game: Game) -> FloatArray:
-    """Saddle gap of the average play after each round: e(q) + B (|d(q)| - tol)+ less the best answer to lambda_bar.
-
-    The best answer is sought among the classifiers played up to that round, so the figure is about mixtures of them.
-    """
-    played: IntArray = np.array(game.played)
-    rounds = np.arange(1, len(played) + 1)[:, None]
-    errors, gaps = game.errors, game.gaps
-    mean_error = np.cumsum(errors[played]) / rounds[:, 0]
-    mean_gap = np.cumsum(gaps[played], axis=0) / rounds
-    mean_lambda = np.cumsum(np.stack(game.multipliers), axis=0) / rounds
-    result = np.empty(len(played))
-    seen: list[int] = []
-    for t, index in enumerate(game.played):
-        if index not in seen:
-            seen.append(index)
-        floor = lower_bound(errors[seen], gaps[seen], mean_lambda[t], tol=game.tol)
-        result[t] = penalised(mean_error[t], mean_gap[t], tol=game.tol, bound=game.bound) - floor
-    return result
 
 
 class FiniteOracle:

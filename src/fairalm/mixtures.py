@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from fairalm._validation import FloatArray
+from fairalm._validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -87,3 +87,34 @@ def penalised(error: float, gap: FloatArray, *, tol: float, bound: float) -> flo
 def lower_bound(errors: FloatArray, gaps: FloatArray, multiplier: FloatArray, *, tol: float) -> float:
     """Minimum over the set of e + lambda d, less tol |lambda|: no mixture of the set can cost less."""
     return float((errors + gaps @ multiplier).min() - tol * abs(multiplier).sum())
+
+
+def saddle_gaps(
+    errors: FloatArray, gaps: FloatArray, played: IntArray, multipliers: FloatArray, *, tol: float, bound: float
+) -> FloatArray:
+    """Saddle gap of the average play after each round: e(q) + B (|d(q)| - tol)+ less the best answer to lambda_bar.
+
+    The best answer is sought among the classifiers played up to that round, so the figure is about mixtures of them.
+
+    Parameters
+    ----------
+    errors : array of shape (classifiers,)
+    gaps : array of shape (classifiers, rows)
+    played : int array of shape (rounds,)
+        Which classifier was played in each round.
+    multipliers : array of shape (rounds, rows)
+    tol, bound : float
+        Tolerance on each gap, and B.
+    """
+    rounds = np.arange(1, len(played) + 1)[:, None]
+    mean_error = np.cumsum(errors[played]) / rounds[:, 0]
+    mean_gap = np.cumsum(gaps[played], axis=0) / rounds
+    mean_lambda = np.cumsum(multipliers, axis=0) / rounds
+    result = np.empty(len(played))
+    seen: list[int] = []
+    for t, index in enumerate(played.tolist()):
+        if index not in seen:
+            seen.append(index)
+        floor = lower_bound(errors[seen], gaps[seen], mean_lambda[t], tol=tol)
+        result[t] = penalised(mean_error[t], mean_gap[t], tol=tol, bound=bound) - floor
+    return result

@@ -1,4 +1,4 @@
-"""Step sizes over the rounds t = 1, 2, ...: a rule's `eta` is a number or one of these."""
+"""Step sizes over the rounds t = 1, 2, ...: a method's `eta` is a number or one of these."""
 
 from __future__ import annotations
 
@@ -8,17 +8,6 @@ from dataclasses import dataclass
 from fairalm.exceptions import InputError
 
 Schedule = Callable[[int], float]
-
-
-@dataclass(frozen=True)
-class Constant:
-    """The same step in every round."""
-
-    eta: float
-
-    def __call__(self, t: int) -> float:
-        """The step of round t."""
-        return self.eta
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,7 @@ class Decay:
 
 @dataclass(frozen=True)
 class Growth:
-    """Growth by 1 + eta_beta a round, as the appendix has it for Algorithm 2 (eta_beta about 0.01).
+    """Growth by 1 + eta_beta a round, as in the appendix for Algorithm 2 (eta_beta about 0.01).
 
     >>> Growth(1.0, eta_beta=0.5)(3)
     2.25
@@ -53,9 +42,9 @@ class Growth:
 
 
 def check_eta(owner: object, eta: float | Schedule, *, number_only: bool = False) -> None:
-    """Refuse a step that is not positive, or a schedule where the rule has one of its own."""
+    """Refuse a step that is not positive, or a schedule where the method has one of its own."""
     if number_only and callable(eta):
-        raise InputError(f"The 'eta' of {type(owner).__name__} must be a number: the rule has its own schedule.")
+        raise InputError(f"The 'eta' of {type(owner).__name__} must be a number: the method has its own schedule.")
     value = eta(1) if callable(eta) else eta
     if not value > 0:
         raise InputError(f"The 'eta' of {type(owner).__name__} must be positive. Got {value!r}.")

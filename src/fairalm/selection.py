@@ -1,4 +1,4 @@
-"""Choosing among runs: NVP, the validation procedure of Donini et al. (2018) the paper adopts, and the Pareto front."""
+"""Choosing among runs: NVP, the procedure of Donini et al. (2018) that the paper uses, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -11,39 +11,33 @@ import numpy as np
 import pandas as pd
 
 from fairalm._validation import FloatArray, IntArray
+from fairalm.cells import BoolArray
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, make_gap_scorer
-from fairalm.measures.labels import BoolArray
 
 Runs = Mapping[str, Any] | pd.DataFrame
-DECIMALS = 12  # means of the same people differ in their last bits by the order of adding up: that is a tie
-SEARCH = "mean_test_"  # columns of a grid search: scores, of which greater is better
+DECIMALS = 12  # figures that agree so far are equal: the order of a sum changes its last bits
+SEARCH = "mean_test_"  # columns of a grid search, which are scores: greater is better
 PREFIXES = (SEARCH, "valid_", "")
 BEST_IS_ONE = {"accuracy", *(name for name, measure in MEASURES.items() if measure.kind == "ratio")}
 
 
 def select_nvp(errors: Any, gaps: Any, *, keep: float = 0.9, constant: Any = None) -> int:
-    """Of the runs whose accuracy is at least `keep` times the best, the one with the smallest gap.
+    """The position of the run with the smallest gap among those whose accuracy is at least `keep` times the best.
 
-    Of equal gaps the smaller error wins, then the earlier run; figures that agree to 12 decimals are equal. A run
-    with a NaN and a run marked in `constant` count as never made: they do not set the best accuracy either.
+    Of equal gaps the smaller error wins, then the earlier run; figures that agree to 12 decimals are equal. Runs with
+    a NaN and runs marked in `constant` are ignored: they do not set the best accuracy either. If no run is left, an
+    ``InputError`` says why.
 
     Parameters
     ----------
-    errors : array-like of float
-        Error of each run on validation data, between 0 and 1.
-    gaps : array-like of float
-        Its fairness measure there, 0 or more.
+    errors, gaps : array-like of float
+        Error of each run on validation data, between 0 and 1, and its fairness measure there, 0 or more.
     keep : float
-        In (0, 1]; Donini et al. and the paper: 0.9.
+        In (0, 1]; 0.9 in Donini et al. and in the paper.
     constant : array-like of bool, optional
-        Runs to leave out because they predict one label for everybody. Where nine labels in ten are alike, such a
-        model is on every shortlist, with a gap of 0.
-
-    Returns
-    -------
-    int
-        The position of the run. Where no run is left there is no answer, and an ``InputError`` says why.
+        Runs that predict one label for every row. Where nine labels in ten are the same, such a model is on every
+        shortlist, with a gap of 0.
 
     Examples
     --------
@@ -56,31 +50,24 @@ def select_nvp(errors: Any, gaps: Any, *, keep: float = 0.9, constant: Any = Non
     _check_keep(keep)
     error, gap = _check_runs(errors, gaps)
     known = ~np.isnan(error + gap)
-    dull = np.zeros(len(error), dtype=bool) if constant is None else _check_marks(constant, len(error))
-    listed = known & ~dull
-    if not listed.any():
+    is_constant = np.zeros(len(error), dtype=bool) if constant is None else _check_marks(constant, len(error))
+    allowed = known & ~is_constant
+    if not allowed.any():
         raise InputError(
             f"There is no run to choose from: of {len(error)} runs, {(~known).sum()} have a NaN and"
-            f" {(known & dull).sum()} others are constant. Try other settings, or more validation data."
+            f" {(known & is_constant).sum()} others are constant. Try other settings, or more validation data."
         )
     accuracy = 1.0 - error
-    best = accuracy[listed].max()
-    shortlist = np.flatnonzero(listed & (accuracy >= keep * best - 10.0**-DECIMALS))
+    best = accuracy[allowed].max()
+    shortlist = np.flatnonzero(allowed & (accuracy >= keep * best - 10.0**-DECIMALS))
     return int(shortlist[np.lexsort((error[shortlist], gap[shortlist]))[0]])
 
 
 def pareto_front(errors: Any, gaps: Any) -> IntArray:
-    """The runs that no other run beats: none is as good in error and in gap, and better in one of them.
+    """The positions of the runs that no other run beats, by rising error and thus falling gap.
 
-    Parameters
-    ----------
-    errors, gaps : array-like of float
-        As in :func:`select_nvp`. A run with a NaN is left out.
-
-    Returns
-    -------
-    ndarray of int
-        Positions, by rising error and thus falling gap. Of runs that are equal in both, the first.
+    A run beats another if it is as good in error and in gap, and better in one of them. Of runs that are equal in both
+    the first is kept; runs with a NaN are ignored. Parameters as in :func:`select_nvp`.
 
     Examples
     --------
@@ -95,7 +82,7 @@ def pareto_front(errors: Any, gaps: Any) -> IntArray:
 
 
 def selection_rate(estimator: Any, X: Any, y: Any = None) -> float:
-    """Share of `X` that a fitted classifier predicts as its last class, as a scorer: 0 or 1 for a constant one.
+    """Share of `X` that a fitted classifier predicts as its last class, as a scorer: 0 or 1 if it is constant.
 
     Examples
     --------
@@ -108,20 +95,14 @@ def selection_rate(estimator: Any, X: Any, y: Any = None) -> float:
 
 @dataclass(frozen=True)
 class NVP:
-    """The rule of :func:`select_nvp` over named columns; made by :func:`nvp`."""
+    """:func:`select_nvp` over named columns; made by :func:`nvp`."""
 
     keep: float
     gap: str
     leave_out_constants: bool
 
     def scoring(self, *, target: Any = None) -> dict[str, Any]:
-        """The scorers that a grid search with ``refit=`` this rule needs.
-
-        Parameters
-        ----------
-        target : object, optional
-            The label that counts as positive; by default the estimator's last class.
-        """
+        """The scorers for a grid search with ``refit=nvp(...)``; `target` as in :func:`make_gap_scorer`."""
         scorers = {name: make_gap_scorer(name, target=target) for name in ("error", self.gap)}
         return {**scorers, "selection": selection_rate}
 
@@ -132,23 +113,22 @@ class NVP:
         prefix = next((prefix for prefix in PREFIXES if prefix + self.gap in runs), None)
         if prefix is None:
             raise _no_column(self.gap, PREFIXES)
-        error = "error" if f"{prefix}error" in runs else "accuracy"
-        if prefix + error not in runs:
+        error = next((name for name in ("error", "accuracy") if prefix + name in runs), None)
+        if error is None:
             raise _no_column("error", (prefix,))
         constant = _constant(runs, prefix) if self.leave_out_constants else None
-        return select_nvp(
-            _sizes(runs, prefix, error), _sizes(runs, prefix, self.gap), keep=self.keep, constant=constant
-        )
+        errors, gaps = (_zero_is_best(runs, prefix, name) for name in (error, self.gap))
+        return select_nvp(errors, gaps, keep=self.keep, constant=constant)
 
 
 def nvp(keep: float = 0.9, *, gap: str = "deo", leave_out_constants: bool = False) -> NVP:
-    """Make a callable that chooses by :func:`select_nvp`: for grid searches, for the epochs of a net, for any table.
+    """Make a function that chooses a row of a table by :func:`select_nvp` and returns its position.
 
-    It takes the first of these in which it finds `gap`, and returns a row's position:
+    The table is one of these:
 
-    - ``cv_results_`` (``mean_test_deo``, ...): pass it as ``refit=`` of ``GridSearchCV``, with its `scoring()`.
-      Scores are read as scikit-learn means them: minus an error or a gap, plus an accuracy or a ratio.
-    - the history of a :class:`fairalm.nn.Trainer` (``valid_deo``, ...): pass it as ``choose=``.
+    - ``cv_results_`` (``mean_test_deo``, ...): pass the function as ``refit=`` of ``GridSearchCV``, with its
+      `scoring()`. Scores are minus an error or a gap, plus an accuracy or a ratio, as in scikit-learn.
+    - the history of a :class:`fairalm.nn.Trainer` (``valid_deo``, ...): pass the function as ``choose=``.
     - any data frame or dict of columns (``deo``, ...), with errors and gaps as they are.
 
     Parameters
@@ -156,10 +136,10 @@ def nvp(keep: float = 0.9, *, gap: str = "deo", leave_out_constants: bool = Fals
     keep : float
         In (0, 1]: the share of the best accuracy that a run must have.
     gap : str
-        The fairness measure, by its column; a ratio of ``MEASURES`` is taken from 1. The error's column is "error" or,
-        taken from 1, "accuracy".
+        Column of the fairness measure; of a ratio in ``MEASURES``, 1 minus the ratio counts. The error's column is
+        "error", or "accuracy", of which 1 minus the accuracy counts.
     leave_out_constants : bool
-        Leave out runs whose "selection", the share predicted as the target, is 0 or 1; in a search, in every fold.
+        Ignore runs whose "selection", the share predicted as the target, is 0 or 1; in a search, in every fold.
 
     Examples
     --------
@@ -184,10 +164,12 @@ def _check_runs(errors: Any, gaps: Any) -> tuple[FloatArray, FloatArray]:
     error, gap = _numbers(errors, "errors"), _numbers(gaps, "gaps")
     if len(error) != len(gap):
         raise InputError(f"There are {len(error)} errors and {len(gap)} gaps: pass one of each per run.")
-    if not ((error >= 0) & (error <= 1) | np.isnan(error)).all():
-        raise InputError(f"Errors must lie between 0 and 1, not in percent; got {_range(error)}.")
-    if not ((gap >= 0) & np.isfinite(gap) | np.isnan(gap)).all():
-        raise InputError(f"Gaps must be 0 or more, without sign; got {_range(gap)}.")
+    for numbers, most, requirement in (
+        (error, 1.0, "Errors must lie between 0 and 1, not in percent"),
+        (gap, np.finfo(float).max, "Gaps must be 0 or more, without sign"),
+    ):
+        if not ((numbers >= 0) & (numbers <= most) | np.isnan(numbers)).all():
+            raise InputError(f"{requirement}; got {np.nanmin(numbers):g} to {np.nanmax(numbers):g}.")
     return error, gap
 
 
@@ -201,10 +183,6 @@ def _numbers(values: Any, name: str) -> FloatArray:
     return numbers
 
 
-def _range(values: FloatArray) -> str:
-    return f"{np.nanmin(values):g} to {np.nanmax(values):g}"
-
-
 def _check_marks(constant: Any, n_runs: int) -> BoolArray:
     marks = _numbers(constant, "`constant`")
     if len(marks) != n_runs or not np.isin(marks, (0.0, 1.0)).all():
@@ -212,8 +190,8 @@ def _check_marks(constant: Any, n_runs: int) -> BoolArray:
     return marks.astype(bool)
 
 
-def _sizes(runs: Runs, prefix: str, name: str) -> FloatArray:
-    """A column as something of which 0 is best."""
+def _zero_is_best(runs: Runs, prefix: str, name: str) -> FloatArray:
+    """A column as an error or a gap."""
     values = _numbers(runs[prefix + name], prefix + name)
     if name in BEST_IS_ONE:
         return 1.0 - values
@@ -228,7 +206,7 @@ def _sizes(runs: Runs, prefix: str, name: str) -> FloatArray:
 
 
 def _constant(runs: Runs, prefix: str) -> BoolArray:
-    """Whether a run predicts one label for everybody; one from a search, in every fold."""
+    """Whether a run predicts one label for every row; a run of a search, in every fold."""
     if f"{prefix}selection" not in runs:
         raise _no_column("selection", (prefix,))
     folds = [name for name in map(str, runs) if re.fullmatch(r"split\d+_test_selection", name)]

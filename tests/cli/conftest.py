@@ -40,6 +40,8 @@ def console(tmp_path):
     """The same through a real process."""
 
     def call(*args, **env):
+        if "PYTHONPATH" in env:  # comes before what is there, such as the folder of this source tree
+            env["PYTHONPATH"] = os.pathsep.join([str(env["PYTHONPATH"]), os.environ.get("PYTHONPATH", "")])
         command = [sys.executable, "-W", "default", "-m", "fairalm", *map(str, args)]
         done = subprocess.run(
             command, cwd=tmp_path, env={**os.environ, **ONE_THREAD, **env}, capture_output=True, timeout=120

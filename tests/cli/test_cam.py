@@ -6,7 +6,6 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
-import typer
 from typer.testing import CliRunner
 
 torch = pytest.importorskip("torch")
@@ -14,17 +13,12 @@ Image = pytest.importorskip("PIL.Image")
 pytest.importorskip("captum")
 
 from fairalm import FairALMWarning  # noqa: E402
-from fairalm.cli._shell import Guarded, keep_examples  # noqa: E402
-from fairalm.cli.cam import cam  # noqa: E402
+from fairalm.cli import app  # noqa: E402
 from fairalm.datasets.images import scenes  # noqa: E402
 from fairalm.vision.cam import maps  # noqa: E402
-from fairalm.vision.leak import average, difference, focus, leak  # noqa: E402
-from fairalm.vision.model import PictureModel, load_run  # noqa: E402
+from fairalm.vision.heat_map_scores import average, difference, focus, leak  # noqa: E402
+from fairalm.vision.image_model import ImageModel, load_image_model  # noqa: E402
 from fairalm.vision.nets import make_net  # noqa: E402
-
-app = typer.Typer(cls=Guarded, rich_markup_mode=None)
-app.callback()(lambda: None)
-app.command("cam", help=keep_examples(cam))(cam)
 
 
 def make_run(folder, target="upright", seed=0, size=64):
@@ -32,7 +26,7 @@ def make_run(folder, target="upright", seed=0, size=64):
     settings = {"net": "resnet18", "size": size, "channels": 3, "target": target, "positive": 1, "negative": 0}
     scale = {"mean": [110.0] * 3, "std": [40.0] * 3}
     net = make_net("resnet18", in_channels=3, size=size).eval()
-    PictureModel(net, settings | scale, pd.DataFrame({"epoch": [1]}), 0).save(folder)
+    ImageModel(net, settings | scale, pd.DataFrame({"epoch": [1]}), 0).save(folder)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +36,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def folder(data, tmp_path_factory):
-    """Twelve pictures and their masks as files, a table of the pictures, and nets that were not trained."""
+    """Twelve images and their masks as files, a table of the images, and nets that were not trained."""
     folder = tmp_path_factory.mktemp("cam")
     for name, arrays in (("photos", data.pixels), ("masks", 255 * data.masks)):
         (folder / name).mkdir()
@@ -78,7 +72,7 @@ def test_numbers_and_files(run, data, folder, tmp_path):
     assert code == 0, err
     assert len(err.splitlines()) == 1  # for three nets
     assert "2 × 2 places, too few" in err
-    assert "12 pictures." in out
+    assert "12 images." in out
     assert "sheet.png, cam.json" in out.splitlines()[-1]
     assert max(map(len, out.splitlines()[:-1])) <= 80
     with Image.open(tmp_path / "out" / "sheet.png") as sheet:
@@ -90,7 +84,7 @@ def test_numbers_and_files(run, data, folder, tmp_path):
             assert f"[{low:.1f}, {high:.1f}]" in out  # nothing is cut off
     by_hand = {}
     for name in ("fair", "plain", "group"):
-        model, _ = load_run(folder / name)
+        model = load_image_model(folder / name)
         with pytest.warns(FairALMWarning, match="2 × 2 places"):
             by_hand[name] = maps(model.net, model.batches(data.pixels), target=None)
     leaks = {name: leak(by_hand[name], by_hand["group"]) for name in ("fair", "plain")}
@@ -113,7 +107,7 @@ def test_one_net_alone_and_the_left_half(run, data, folder, tmp_path):
     code, out, err = run("fair", "photos", "--masks", "left", "--label", "positive", "--layer", "layer2")
     assert code == 0, err
     found = json.loads((tmp_path / "out" / "cam.json").read_text())
-    model, _ = load_run(folder / "fair")
+    model = load_image_model(folder / "fair")
     by_hand = maps(model.net, model.batches(data.pixels), layer="layer2")
     assert found["focus"]["fair"]["inside"]["value"] == pytest.approx(
         (np.maximum(by_hand, 0)[:, :, :32].sum((1, 2)) / np.maximum(by_hand, 0).sum((1, 2))).mean()
@@ -121,7 +115,7 @@ def test_one_net_alone_and_the_left_half(run, data, folder, tmp_path):
     assert found["leak"] == {}
 
 
-def test_bad_pictures_and_masks_are_left_out_and_named(run, folder, tmp_path):
+def test_bad_images_and_masks_are_left_out_and_named(run, folder, tmp_path):
     photos, masks = (shutil.copytree(folder / name, tmp_path / name) for name in ("photos", "masks"))
     photo = photos / "scene-00003.png"
     photo.write_bytes(photo.read_bytes()[:500])
@@ -133,7 +127,7 @@ def test_bad_pictures_and_masks_are_left_out_and_named(run, folder, tmp_path):
     assert "2 files could not be used" in out
     assert "scene-00003.png" in out.replace("\n", "")
     found = json.loads((tmp_path / "out" / "cam.json").read_text())
-    assert found["data"]["pictures"] == 11
+    assert found["data"]["images"] == 11
     assert found["focus"]["fair"]["inside"]["n"] == 8
     assert len(found["data"]["unreadable"]) == 2
     assert "scene-00003.png" in found["data"]["unreadable"][0]
@@ -143,18 +137,18 @@ def test_bad_pictures_and_masks_are_left_out_and_named(run, folder, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("none", "photos"), "none holds no net for pictures"),
+        (("none", "photos"), "none holds no image model"),
         (("fair", "none.csv"), "There is no file none.csv"),
         (("fair", "photos.csv"), "photos.csv is a table: name its column of paths with --image-column."),
         (("fair", "photos.csv", "--image-column", "fil"), "There is no column 'fil', did you mean 'file'?"),
         (("fair", "photos", "--image-column", "file"), "--image-column is for a table; photos is a folder"),
-        (("fair", "empty"), "There is no picture in empty: files must end in .bmp"),
+        (("fair", "empty"), "There is no image in empty: files must end in .bmp"),
         (("fair", "photos", "--masks", "lungs"), "There is no folder lungs: --masks takes a folder of masks, or left."),
-        (("fair", "photos", "--masks", "empty"), "No mask in empty has the name of a picture, for example scene-00000"),
+        (("fair", "photos", "--masks", "empty"), "No mask in empty has the name of an image, for example scene-00000"),
         (("fair", "photos", "--label", "both"), "There is no choice of --label 'both'"),
         (("fair", "photos", "--area", "20"), "`area` must lie between 0 and 1, for example 0.2; got 20.0."),
         (("fair", "photos", "--layer", "layer9"), "The net has no layer 'layer9'"),
-        (("fair", "photos", "--plain", "large"), "The net of large takes pictures of size 96, that of fair of size 64"),
+        (("fair", "photos", "--plain", "large"), "The net of large takes images of size 96, that of fair of size 64"),
         (("fair", "photos", "--plain", "group"), "The net of group predicts 'group', that of fair 'upright'"),
         (("fair", "photos", "--against", "fair"), "--against for one of the protected attribute."),
         (("fair", "photos", "-o", "photos.csv"), "photos.csv: File exists."),

@@ -8,7 +8,7 @@ from sklearn.utils.fixes import parse_version
 
 import sklearn
 from fairalm import FairALMClassifier, InputError
-from fairalm.cli._shell import as_options
+from fairalm.cli._shell import as_option
 
 BASE = ("--target", "hired", "--protected", "sex", "-o", "runs/r")
 
@@ -46,7 +46,7 @@ def edited(name, people):
     ("name", "message"),
     [
         ("one group", "The protected attribute has 1 group ('F')"),
-        ("no positives", "Group 'F' has no one with y='yes'"),
+        ("no positives", "Group 'F' has no rows with y='yes'"),
         (
             "missing group",
             "5 of 600 rows have no value in the protected column (sex): fill them, or pass --missing drop",
@@ -70,7 +70,7 @@ def test_what_is_in_the_table(run, people, tmp_path, name, message):
         (("--drop", "sex"), "named twice"),
         (("--positive", "maybe"), "--positive maybe is not a label of 'hired': it has 'no' and 'yes'"),
         (("--method", "secnt"), "There is no method 'secnt', did you mean 'secant'?"),
-        (("--constraint", "equal-oportunity"), "There is no criterion 'equal-oportunity', did you mean"),
+        (("--constraint", "equal-oportunity"), "There is no constraint 'equal-oportunity', did you mean"),
         (("--estimator", "svm"), "There is no estimator 'svm'"),
         (("--predictor", "best"), "There is no predictor 'best'"),
         (("--dual-signal", "test"), "There is no dual signal 'test'"),
@@ -198,16 +198,8 @@ def test_library_calls():
         FairALMClassifier(KNeighborsClassifier()).fit(X, y, sensitive_features=["a", "a", "b", "b"] * 5)
 
 
-def test_library_words_become_options():
-    assert as_options("pass missing='drop' or missing='group'") == "pass --missing drop or --missing group"
-    assert (
-        as_options("merge (merge_below=...), more rounds (max_iter)")
-        == "merge (--merge-below), more rounds (--max-iter)"
-    )
-    assert (
-        as_options("There is no column 'test_size'; missing values") == "There is no column 'test_size'; missing values"
-    )
-    assert (
-        as_options("pass download=True, or its folder as data_dir= or")
-        == "pass --download, or its folder as --data-dir or"
-    )
+def test_parameters_become_options():
+    error = InputError("pass {missing}, or {merge_below}: {x}", missing="drop", merge_below=None)
+    assert str(error) == "pass missing='drop', or merge_below: {x}"
+    assert error.spelled(as_option) == "pass --missing drop, or --merge-below: {x}"
+    assert as_option("trusted", ["a.B", "c.D"]) == "--trusted a.B --trusted c.D"

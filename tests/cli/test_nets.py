@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.io import load
+from fairalm import load
+from fairalm.files import read_json
 
 pytest.importorskip("torch")
 
@@ -21,7 +22,7 @@ QUICK = ("--estimator", "mlp", "--epochs", 4, "--tol", 1)
 def test_a_net_on_a_table(run, table, tmp_path):
     code, out, err = run("train", table, "--target", "hired", "--protected", "sex", *QUICK, "-o", "r")
     assert code == 0, err
-    assert "Rule pi-control on mlp: 4 epochs in" in out
+    assert "Method pi-control on mlp: 4 epochs in" in out
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == [
         "config.json",
         "history.csv",
@@ -29,7 +30,7 @@ def test_a_net_on_a_table(run, table, tmp_path):
         "model.skops",
         "report.html",
     ]
-    metrics = load(tmp_path / "r" / "metrics.json")
+    metrics = read_json(tmp_path / "r" / "metrics.json")
     assert metrics["config"]["estimator"] == "mlp"
     assert metrics["training"]["optimality_gap"] is None  # a net has no certificate
     assert len(metrics["history"]["epoch"]) == 4
@@ -49,10 +50,10 @@ def test_the_gap_shrinks(run, tmp_path):
     assert result["plain"]["splits"]["train"]["deo"]["value"] > 0.2
 
 
-def test_the_plain_rule_is_a_rule_too(run, tmp_path):
+def test_the_plain_method_is_a_method_too(run, tmp_path):
     code, _, err = run("train", "compas", *QUICK, "--method", "unconstrained", "-o", "r")
     assert code == 0, err
-    result = load(tmp_path / "r" / "metrics.json")
+    result = read_json(tmp_path / "r" / "metrics.json")
     assert result["splits"]["test"]["error"] == result["plain"]["splits"]["test"]["error"]
 
 

@@ -3,8 +3,6 @@ import sys
 
 import pytest
 
-from fairalm.cli._page import older, to_say, write_report, write_reports
-
 ARGS = ("--target", "hired", "--protected", "sex")
 
 
@@ -30,7 +28,7 @@ def test_report_of_several_runs(run, table, tmp_path):
     assert printed["bytes"] == (tmp_path / "both.html").stat().st_size
     assert (
         printed["verdict"]["outcome"]
-        == json.loads((tmp_path / "a" / "metrics.json").read_text())["criterion"]["verdict"]
+        == json.loads((tmp_path / "a" / "metrics.json").read_text())["constraint"]["verdict"]
     )
     assert {"rates.pdf", "rates.png", "tradeoff.pdf", "curve-gap.png"} <= {
         p.name for p in (tmp_path / "figures").iterdir()
@@ -64,19 +62,6 @@ def test_what_cannot_be_is_said_in_a_sentence(run, table, tmp_path):
         assert code == 2
         assert out == ""
         assert said in err
-
-
-def test_pages_of_an_experiment(run, table, tmp_path, monkeypatch):
-    run("compare", table, *ARGS, "--seeds", 1, "--methods", "secant", "-o", "c.json")
-    made, folder = json.loads((tmp_path / "c.json").read_text()), tmp_path / "pages"
-    assert write_reports([("a", made), ("b", made)], folder) == f"Pages: 2 in {folder}"
-    assert {path.name for path in folder.iterdir()} == {"a.html", "b.html"}
-    assert write_reports([], folder) == write_report(None, tmp_path / "x.html") == older(tmp_path)
-    assert to_say(["Page: x", older(tmp_path)], tmp_path) == ["Page: x"]
-    assert to_say([older(tmp_path)] * 2, tmp_path) == [older(tmp_path)]
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    said = 'No page. The page needs vl-convert-python: pip install "fairalm[report]".'
-    assert write_reports([("c", made)], folder) == write_report(made, tmp_path / "x.html") == said
 
 
 @pytest.mark.parametrize("command", ["train", "compare"])

@@ -113,7 +113,7 @@ def test_file_not_on_the_server(serve, site, cache, tmp_path):
 
 
 def test_without_download_the_error_says_what_to_do(cache, monkeypatch, tmp_path):
-    with pytest.raises(InputError, match=r"cache.*download=True.*data_dir=.*FAIRALM_DATA"):
+    with pytest.raises(InputError, match=r"cache.*download=True.*data_dir .*FAIRALM_DATA"):
         load_law()
     monkeypatch.setenv("FAIRALM_DATA", str(tmp_path / "elsewhere"))
     with pytest.raises(InputError, match=r"elsewhere or .*cache"):

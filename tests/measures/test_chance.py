@@ -23,5 +23,5 @@ def test_many_people_give_the_normal_formula():
 
 @pytest.mark.parametrize("bad", [(1.2, 5, 5), (float("nan"), 5, 5), (0.5, 0, 5)])
 def test_bad_input(bad):
-    with pytest.raises(InputError, match="A rate lies in"):
+    with pytest.raises(InputError, match=r"`rate` must lie in \[0, 1\]"):
         chance_gap(*bad)

@@ -58,28 +58,28 @@ def test_each_function_is_its_entry_in_measure_all():
 
 def test_signed_gap_is_group_zero_minus_group_one():
     y_true, y_pred, group = sample(2)
-    found = measure_all(y_true, y_pred, sensitive_features=group)
+    measured = measure_all(y_true, y_pred, sensitive_features=group)
     missed = [np.mean(y_pred[(y_true == 1) & (group == g)] == 0) for g in (0, 1)]
     selected = [np.mean(y_pred[group == g]) for g in (0, 1)]
-    assert found["deo"].signed == pytest.approx(missed[0] - missed[1])
-    assert found["ddp"].signed == pytest.approx(selected[0] - selected[1])
-    assert abs(found["equalized_odds"].signed) == pytest.approx(found["equalized_odds"].value)
-    assert found["dp_ratio"].signed is None
+    assert measured["deo"].signed == pytest.approx(missed[0] - missed[1])
+    assert measured["ddp"].signed == pytest.approx(selected[0] - selected[1])
+    assert abs(measured["equalized_odds"].signed) == pytest.approx(measured["equalized_odds"].value)
+    assert measured["dp_ratio"].signed is None
     assert measure_all(*sample(3)[:2], sensitive_features=sample(3)[2])["ddp"].signed is None
 
 
 def test_intervals_are_those_of_the_counts():
     y_true, y_pred, group = sample(2)
     rates = measures.group_rates(y_true, y_pred, sensitive_features=group)
-    found = measures.measures_of(rates, level=0.9)
+    measured = measures.measures_of(rates, level=0.9)
     k, n = rates.counts("fnr")
     low, high = difference_interval(k[0], n[0], k[1], n[1], 0.9)
-    assert (found["deo"].low, found["deo"].high) == pytest.approx((max(low, -high, 0), max(high, -low)))
-    assert (found["deo"].n, found["deo"].n_min) == (n.sum(), n.min())
+    assert (measured["deo"].low, measured["deo"].high) == pytest.approx((max(low, -high, 0), max(high, -low)))
+    assert (measured["deo"].n, measured["deo"].n_min) == (n.sum(), n.min())
     wrong, everyone = (counts.sum() for counts in rates.counts("error"))
-    assert (found["error"].low, found["error"].high) == pytest.approx(rate_interval(wrong, everyone, 0.9))
-    assert (found["dp_ratio"].low, found["dp_ratio"].high) == ratio_interval(*rates.counts("selection"), 0.9)
-    assert found["equalized_odds"].n == len(y_true)
+    assert (measured["error"].low, measured["error"].high) == pytest.approx(rate_interval(wrong, everyone, 0.9))
+    assert (measured["dp_ratio"].low, measured["dp_ratio"].high) == ratio_interval(*rates.counts("selection"), 0.9)
+    assert measured["equalized_odds"].n == len(y_true)
 
 
 def test_group_order_and_names_do_not_matter():
@@ -98,12 +98,12 @@ def test_training_data_has_no_interval_and_says_so():
 
 
 def test_only_positives_leave_equal_opportunity_defined():
-    found = measure_all([1] * 40, [1, 0] * 20, sensitive_features=["F"] * 20 + ["M"] * 20)
-    assert found["deo"].value == 0
-    assert found["fpr_gap"].value is None
-    assert str(found["fpr_gap"]) == "undefined (0 people in F, y≠1; 0 people in M, y≠1)"
-    assert found["equalized_odds"].value is None
-    assert found["fpr_gap"].to_dict()["low"] is None
+    measured = measure_all([1] * 40, [1, 0] * 20, sensitive_features=["F"] * 20 + ["M"] * 20)
+    assert measured["deo"].value == 0
+    assert measured["fpr_gap"].value is None
+    assert str(measured["fpr_gap"]) == "undefined (0 people in F, y≠1; 0 people in M, y≠1)"
+    assert measured["equalized_odds"].value is None
+    assert measured["fpr_gap"].to_dict()["low"] is None
 
 
 def test_an_empty_cell_of_two_groups_is_undefined_never_zero():
@@ -147,8 +147,8 @@ def test_corners_are_undefined_and_say_why():
 
 def test_to_dict_is_json_and_unknown_measures_are_refused():
     y_true, y_pred, group = sample(2)
-    found = measure_all(y_true, y_pred, sensitive_features=group)
-    text = json.dumps({name: measure.to_dict() for name, measure in found.items()}, allow_nan=False)
+    measured = measure_all(y_true, y_pred, sensitive_features=group)
+    text = json.dumps({name: measure.to_dict() for name, measure in measured.items()}, allow_nan=False)
     assert {"value", "low", "high", "n", "note"} <= json.loads(text)["deo"].keys()
     rates = measures.group_rates(y_true, y_pred, sensitive_features=group)
     with pytest.raises(InputError, match="no measure 'gap'; choose from error, deo"):

@@ -25,11 +25,11 @@ def test_one_number_has_no_interval_and_none_is_refused():
 
 def test_columns_of_numbers_shares_and_gaps_in_the_table():
     table = pd.DataFrame({"error": [0.1, 0.2, 0.4], "failed": [True, False, False], "deo": [0.1, np.nan, 0.2]})
-    found = means_of(table, note="three seeds")
-    assert (found["error"].value, found["error"].low, found["error"].high) == mean_interval(table["error"])
-    assert (found["failed"].low, found["failed"].high) == rate_interval(1, 3)
-    assert found["error"].note == found["failed"].note == "three seeds"
-    assert str(found["deo"]) == "undefined in 1 of 3 rows"
+    means = means_of(table, note="three seeds")
+    assert (means["error"].value, means["error"].low, means["error"].high) == mean_interval(table["error"])
+    assert (means["failed"].low, means["failed"].high) == rate_interval(1, 3)
+    assert means["error"].note == means["failed"].note == "three seeds"
+    assert str(means["deo"]) == "undefined in 1 of 3 rows"
     alone = means_of(table[:1])["error"]
     assert (alone.value, alone.low, alone.note) == (0.1, None, "one row: no interval")
     with pytest.raises(InputError, match="at least one row"):

@@ -97,7 +97,7 @@ def test_groups_object_keeps_absent_groups_and_drops_marked_rows():
         ([0, 1], [0.3, 0.7], {}, "pass predicted labels, not scores"),
         ([0, 1], [0, 1], {"target": 2}, r"have 3 \(0, 1, 2\)"),
         ([0, 1], ["0", "1"], {}, "mix int and str"),
-        (["a", "a"], ["a", "a"], {}, "only the label 'a' occurs: pass target="),
+        (["a", "a"], ["a", "a"], {}, "the only label is 'a': pass `target`"),
         ([[0], [1]], [0, 1], {}, r"y_true must be one column; got shape \(2, 1\)"),
         ([], [], {}, "there are no rows"),
     ],

@@ -49,15 +49,15 @@ def test_grid_search_picks_the_smallest_gap(data):
 def test_the_scorer_asks_for_groups_by_default_and_beside_others(data):
     X, y, sex = data
     with sklearn.config_context(enable_metadata_routing=True):
-        found = cross_validate(
+        scores = cross_validate(
             LogisticRegression(),
             X,
             y,
             scoring={"accuracy": "accuracy", "deo": make_gap_scorer("deo")},
             params={"sensitive_features": sex},
         )
-    assert (found["test_deo"] <= 0).all()
-    assert (found["test_accuracy"] > 0.5).all()
+    assert (scores["test_deo"] <= 0).all()
+    assert (scores["test_accuracy"] > 0.5).all()
 
 
 def test_an_undefined_measure_scores_nan_even_with_one_class_in_the_fold(data):

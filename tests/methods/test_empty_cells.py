@@ -32,12 +32,12 @@ def before_and_after(rule, n_groups, absent):
     """A dual that has moved, moments with the empty cells, and the dual after them."""
     method = METHODS[rule](eta=0.01) if rule == "pi-control" else METHODS[rule]()  # away from its bound
     y, group, loss = people(n_groups, [])
-    full = EqualizedOdds().cells(y, group, n_groups).moments(loss)
+    full = EqualizedOdds().rows(y, group, n_groups).moments(loss)
     dual = method.start(full, TOL)
     for _ in range(2):
         dual = method.update(full, dual)
     y, group, loss = people(n_groups, absent, seed=1)
-    cells = EqualizedOdds().cells(y, group, n_groups)
+    cells = EqualizedOdds().rows(y, group, n_groups)
     return method, cells, cells.moments(loss), dual
 
 
@@ -107,7 +107,7 @@ def test_a_batch_without_anyone_in_the_event(rule, n_groups, request):
     """A mini-batch without a single y=target: the plain weights, no step."""
     method = METHODS[rule]()
     y, group, loss = people(n_groups, list(range(n_groups)))
-    cells = EqualOpportunity().cells(y, group, n_groups)
+    cells = EqualOpportunity().rows(y, group, n_groups)
     moments = cells.moments(loss)
     assert not moments.counts.any()
     dual = method.start(moments, TOL)
@@ -123,7 +123,7 @@ def test_nobody_predicted_the_target_in_a_group(rule, n_groups):
     """Predictive parity's cells can be empty although the group is there."""
     y, group, _ = people(n_groups, [])
     chosen = (group > 0) & (np.arange(len(y)) % 2 == 0)
-    cells = PredictiveParity().cells(y, group, n_groups)
+    cells = PredictiveParity().rows(y, group, n_groups)
     moments = cells.moments(chosen != y)
     assert moments.counts[0, 0] == 0
     assert moments.mu[0, 0] == 0

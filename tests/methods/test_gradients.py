@@ -168,7 +168,7 @@ def test_weighted_loss_has_the_gradient_of_the_penalised_objective(rule, criteri
     sign = 2 * data.y - 1
     loss = 1 / (1 + np.exp(sign * (data.x @ w0)))
     loss_gradient = -(sign * loss * (1 - loss))[:, None] * data.x
-    cells = CONSTRAINTS[criterion]().cells(data.y == 1, data.group, n_groups, data.people if weighted else None)
+    cells = CONSTRAINTS[criterion]().rows(data.y == 1, data.group, n_groups, data.people if weighted else None)
     moments = cells.moments(loss)
     weights = cells.sample_weight(method.weights(moments, Dual(state, TOL, ROUND)), moments)
     assert weights.shape == data.y.shape

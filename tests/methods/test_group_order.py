@@ -44,8 +44,8 @@ def test_sample_weights(criterion, order):
     n_groups, n = len(order), 200
     y, group, loss = rng.random(n) < 0.4, rng.integers(0, n_groups, n), rng.random(n)
     new_code = np.argsort(order)  # group order[k] is now called k
-    cells = CONSTRAINTS[criterion]().cells(y, group, n_groups)
-    turned = CONSTRAINTS[criterion]().cells(y, new_code[group], n_groups)
+    cells = CONSTRAINTS[criterion]().rows(y, group, n_groups)
+    turned = CONSTRAINTS[criterion]().rows(y, new_code[group], n_groups)
     method = METHODS["augmented"](eta=2.0)
     moments, turned_moments = cells.moments(loss), turned.moments(loss)
     assert turned_moments.mu == pytest.approx(moments.mu[:, list(order)])

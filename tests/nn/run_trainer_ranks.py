@@ -10,7 +10,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 
 from fairalm import EqualOpportunity, FairALM
-from fairalm.io import write_json
+from fairalm.files import write_json
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.trainer import Trainer
 

@@ -7,12 +7,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from torch import distributed, nn  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 import fairalm  # noqa: E402
-from fairalm import DemographicParity, EqualizedOdds, EqualOpportunity, InputError, PredictiveEquality  # noqa: E402
+from fairalm import (  # noqa: E402
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    InputError,
+    PredictiveEquality,
+    Unconstrained,
+)
 from fairalm.datasets import load_compas, preprocess, split  # noqa: E402
 from fairalm.measures import ddp, error  # noqa: E402
 from fairalm.nn.adversarial import Adversarial  # noqa: E402
+from fairalm.nn.loss import ConstrainedLoss  # noqa: E402
+from fairalm.nn.trainer import Trainer  # noqa: E402
 
 ALPHA = 0.7
 KNOWN = [DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds]
@@ -187,7 +197,7 @@ def test_an_adversary_of_ones_own():
     net, adversary = make_net(), Adversarial(EqualizedOdds(), n_groups=3, adversary=own)
     take(net, adversary, *batch(0, 3))
     assert not torch.equal(own[0].weight, before["0.weight"])
-    with pytest.raises(InputError, match=r"gave \(64, 2\) for 64 rows"):
+    with pytest.raises(InputError, match=r"returned \(64, 2\) for 64 rows"):
         take(net, Adversarial(EqualizedOdds(), n_groups=3, adversary=nn.Linear(2, 2)), *batch(0, 3))
 
 
@@ -206,12 +216,59 @@ def ranks_train(rank=0, world=1):
     return flat([*net.parameters(), *adversary.parameters(), adversary.last]).detach()
 
 
+def ranks_fit(rank=0, world=1):
+    """The same in a Trainer: two batches per step, the net wrapped where there are two ranks."""
+    net, adversary = make_net(), Adversarial(EqualOpportunity(), n_groups=2, alpha=ALPHA)
+    mine = slice(rank * 64 // world, (rank + 1) * 64 // world)
+    batches = [tuple(part[mine] for part in batch(seed)) for seed in range(12)]
+    Trainer(
+        DistributedDataParallel(net) if world > 1 else net,
+        torch.optim.SGD(net.parameters(), lr=0.2),
+        plain_loss(),
+        epochs=2,
+        accumulate=2,
+        backward=adversary,
+    ).fit(batches)
+    return flat([*net.parameters(), *adversary.parameters(), adversary.last]).detach()
+
+
+def plain_loss():
+    return ConstrainedLoss(nn.BCEWithLogitsLoss(reduction="none"), EqualOpportunity(), Unconstrained(), n_groups=2)
+
+
+def test_in_a_trainer_it_is_the_loop_typed_out():
+    net, adversary = make_net(), Adversarial(EqualOpportunity(), n_groups=2, alpha=ALPHA)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.2)
+    for _ in range(2):
+        for pair in range(0, 12, 2):
+            optimizer.zero_grad()
+            for seed in (pair, pair + 1):
+                x, y, group = batch(seed)
+                logits = net(x)[:, 0]
+                loss = nn.functional.binary_cross_entropy_with_logits(logits, y) / 2
+                adversary.backward(loss, logits, y, group, net.parameters())
+            optimizer.step()
+    expected = flat([*net.parameters(), *adversary.parameters(), adversary.last]).detach()
+    torch.testing.assert_close(ranks_fit(), expected, rtol=0, atol=1e-6)
+
+
+def test_a_trainer_refuses_an_attached_criterion_and_what_is_no_backward():
+    net, criterion = make_net(), plain_loss()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.2)
+    with pytest.raises(InputError, match="`backward` must be of type Module; got str"):
+        Trainer(net, optimizer, criterion, epochs=1, backward="adversary")
+    criterion.attach(optimizer)
+    trainer = Trainer(net, optimizer, criterion, epochs=1, backward=Adversarial(EqualOpportunity(), n_groups=2))
+    with pytest.raises(InputError, match="attached to the optimizer"):
+        trainer.fit([batch(0)])
+
+
 def test_two_ranks_follow_one(tmp_path, torchrun):
     done = torchrun(__file__, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     first, second = (torch.load(tmp_path / f"{rank}.pt", weights_only=True) for rank in range(2))
     torch.testing.assert_close(first, second, rtol=0, atol=0)
-    torch.testing.assert_close(first, ranks_train(), rtol=0, atol=1e-5)
+    torch.testing.assert_close(first, torch.stack([ranks_train(), ranks_fit()]), rtol=0, atol=1e-5)
 
 
 def test_it_lowers_the_gap_on_compas():
@@ -251,7 +308,7 @@ def test_it_lowers_the_gap_on_compas():
 class TestBadInput:
     def test_settings(self):
         for constraint in (fairalm.ErrorParity(), fairalm.PredictiveParity(), "dp"):
-            with pytest.raises(InputError, match="An adversary knows DemographicParity, EqualOpportunity"):
+            with pytest.raises(InputError, match="Adversarial supports DemographicParity, EqualOpportunity"):
                 Adversarial(constraint, n_groups=2)
         for settings, match in [
             ({"n_groups": 1}, "n_groups"),
@@ -297,6 +354,7 @@ class TestBadInput:
 if __name__ == "__main__":
     distributed.init_process_group("gloo")
     rank = distributed.get_rank()
-    torch.save(ranks_train(rank, distributed.get_world_size()), f"{sys.argv[1]}/{rank}.pt")
+    both = [train(rank, distributed.get_world_size()) for train in (ranks_train, ranks_fit)]
+    torch.save(torch.stack(both), f"{sys.argv[1]}/{rank}.pt")
     distributed.barrier()
     distributed.destroy_process_group()

@@ -162,7 +162,7 @@ def test_damaged_chunk_is_named(tmp_path):
     compute_features(make_net(), make_loader(), cache=tmp_path)
     chunk = tmp_path / "000002.safetensors"
     chunk.write_bytes(chunk.read_bytes()[:50])
-    with pytest.raises(InputError, match=r"000002\.safetensors is not a chunk of features"):
+    with pytest.raises(InputError, match=r"000002\.safetensors is not a file of features"):
         compute_features(make_net(), make_loader(), cache=tmp_path)
 
 
@@ -191,7 +191,7 @@ def test_shuffled_loader_is_refused_before_the_net_runs(tmp_path):
         ([(torch.randn(2, 1, 8, 8), torch.tensor([0, 1]), torch.tensor([0.0, 1.0]))], "Groups must be integers"),
         ([(torch.randn(2, 1, 8, 8), torch.tensor([0, 1]), torch.tensor([0, -1]))], "Groups must be integers"),
         ([(torch.randn(2, 1, 8, 8), torch.tensor([0, 1]), torch.tensor([0]))], r"\(2,\) labels and \(1,\) groups"),
-        ([(torch.randn(3, 1, 8, 8), torch.tensor([0, 1]), torch.tensor([0, 1]))], "one row of features per person"),
+        ([(torch.randn(3, 1, 8, 8), torch.tensor([0, 1]), torch.tensor([0, 1]))], "one row of features per sample"),
         ([(torch.full((2, 1, 8, 8), np.nan), torch.tensor([0, 1]), torch.tensor([0, 1]))], "NaN"),
     ],
 )

@@ -198,7 +198,7 @@ class TestBadInput:
         for criterion in (nn.CrossEntropyLoss(), None):
             with pytest.raises(InputError, match="`criterion` must be a ConstrainedLoss"):
                 ConstrainedTrainer(Net(), TrainingArguments(str(tmp_path), use_cpu=True), criterion=criterion)
-        with pytest.raises(InputError, match="`compute_loss_func` and `label_smoothing_factor` would not be used"):
+        with pytest.raises(InputError, match="`compute_loss_func` and `label_smoothing_factor` have no effect here"):
             make_trainer(tmp_path, compute_loss_func=print)
 
     @pytest.mark.parametrize("column", ["labels", "group"])

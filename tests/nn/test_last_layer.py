@@ -17,7 +17,7 @@ from fairalm.exceptions import ConstantModelWarning, ToleranceWarning  # noqa: E
 from fairalm.methods import FairALMLinear  # noqa: E402
 from fairalm.nn.features import Features, compute_features  # noqa: E402
 from fairalm.nn.head import Linear, with_head  # noqa: E402
-from fairalm.nn.head_oracle import HeadFitter  # noqa: E402
+from fairalm.nn.head_learner import HeadFitter  # noqa: E402
 from fairalm.nn.last_layer import refit_last_layer  # noqa: E402
 
 
@@ -65,7 +65,7 @@ def gap_on(model, rows):
 @pytest.mark.parametrize("wide", [False, True])
 def test_head_equals_scikit_learn(l2, wide, monkeypatch):
     if wide:
-        monkeypatch.setattr("fairalm.nn.head_oracle.WIDEST", 1)  # the path of nets with very many features
+        monkeypatch.setattr("fairalm.nn.head_learner.WIDEST", 1)  # the path of nets with very many features
     rows = synthetic(n=500)
     rng = np.random.default_rng(1)
     weights = rng.uniform(-0.5, 2, size=500)
@@ -156,7 +156,7 @@ def test_every_criterion(name, n_groups, signal):
     )
     share = 0.7 if name == "predictive-parity" else 0.5  # base rates of 30 and 70 % are hard on it
     assert fair.gap <= max(0.05, share * abs(fair.game.gaps[0]).max())
-    assert fair.dual.shape == fair.game.found[0].moments.gap.shape
+    assert fair.dual.shape == fair.game.classifiers[0].moments.gap.shape
     assert np.isnan(fair.optimality_gap) == (name == "predictive-parity")
 
 
@@ -236,7 +236,7 @@ def test_warnings():
         ({"constraint": EqualOpportunity}, "must be a Constraint"),
         ({"method": "secant"}, "must be a Method"),
         ({"constraint": EqualOpportunity(target="yes")}, "must be 0 or 1, as the labels are; got 'yes'"),
-        ({"n_groups": 3}, r"Group '2 \(train\)' has no one with y=1"),
+        ({"n_groups": 3}, r"Group '2 \(train\)' has no rows with y=1"),
         ({"head": "fc"}, "no nn.Linear named 'fc'"),
         ({"heldout": synthetic(), "n_folds": 2}, "not both"),
         ({"device": "moon"}, "moon"),

@@ -17,7 +17,15 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, Dataset, TensorDataset, WeightedRandomSampler  # noqa: E402
 
-from fairalm import AugmentedLagrangian, EqualizedOdds, EqualOpportunity, FairALM, InputError  # noqa: E402
+from fairalm import (  # noqa: E402
+    AugmentedLagrangian,
+    EqualizedOdds,
+    EqualOpportunity,
+    FairALM,
+    InputError,
+    Unconstrained,
+)
+from fairalm.nn.adversarial import Adversarial  # noqa: E402
 from fairalm.nn.loss import ConstrainedLoss  # noqa: E402
 from fairalm.nn.trainer import Trainer  # noqa: E402
 
@@ -53,7 +61,7 @@ def is_same(one, other):
 
 def assert_same_end(one, other):
     ends = checkpoint(one), checkpoint(other)
-    for part in ("step", "history", "model", "optimizer", "scheduler", "criterion"):
+    for part in ("step", "history", "model", "optimizer", "scheduler", "criterion", "backward"):
         assert is_same(ends[0][part], ends[1][part]), f"{part} differs"
     for file in ("model.pt", "history.json"):
         assert (one / file).read_bytes() == (other / file).read_bytes()
@@ -187,6 +195,8 @@ def run(folder, *, loader=shuffled, dual=None, crash=None, resume=True, rule=Non
     )
     if settings.pop("scheduler", False):
         settings["scheduler"] = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+    if settings.pop("adversary", False):
+        settings["backward"] = Adversarial(EqualizedOdds(), n_groups=2)
     if "head_epochs" in settings:
         settings["head"] = model.head
     trainer = Trainer(model, optimizer, criterion, **{"epochs": 3, "checkpoint_every": 2, "folder": folder, **settings})
@@ -207,6 +217,7 @@ SETTINGS = {
     "observe": {"inner_steps": 3, "observe": True},
     "held-out": {"dual": 16, "inner_steps": 2},
     "held-out, one batch": {"dual": 40, "adam": True, "loader": own_generator, "checkpoint_every": 1},
+    "adversary": {"adversary": True, "rule": Unconstrained(), "accumulate": 2, "checkpoint_every": 1},
     "head first": {"head_epochs": 1},
     "head longer": {"head_epochs": 2, "checkpoint_every": None},
 }
@@ -293,11 +304,12 @@ OTHERS = {
     "optimizer": ({"adam": True}, "optimizer is SGD .* and Adam here"),
     "inner_steps": ({"inner_steps": 2}, "inner_steps is 1"),
     "head": ({"head_epochs": 1}, "head_epochs is 0"),
+    "backward": ({"adversary": True}, "backward is NoneType .* and Adversarial here"),
     "choose": ({"choose": "best"}, "choose is absent .* and given here"),
     "scheduler": ({"scheduler": True}, "scheduler is NoneType .* and StepLR"),
     "data": ({"loader": lambda: shuffled(80)}, "train_loader is of 6 batches .* and of 5 batches here"),
     "dual": ({"dual": 16}, "criterion.dual_from is forward|dual_loader is absent"),
-    "epochs": ({"epochs": 1}, "has 3 epochs done"),
+    "epochs": ({"epochs": 1}, "has 3 finished epochs"),
     "resume": ({"resume": False}, "holds a run already: pass resume=True"),
 }
 

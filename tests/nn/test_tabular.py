@@ -1,6 +1,8 @@
 """The net for tables: closes the gap, keeps labels of any type, goes on after a stop, refuses nonsense."""
 
 import warnings
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -9,11 +11,39 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import fairalm  # noqa: E402
-from fairalm import EqualOpportunity, InputError, ToleranceWarning, Unconstrained  # noqa: E402
+from fairalm import (  # noqa: E402
+    Constraint,
+    EqualOpportunity,
+    InputError,
+    Method,
+    ToleranceWarning,
+    Unconstrained,
+)
+from fairalm.cells import Event  # noqa: E402
 from fairalm.constraints import CONSTRAINTS  # noqa: E402
 from fairalm.datasets import load_compas, preprocess  # noqa: E402
 from fairalm.measures import deo, measure_all  # noqa: E402
+from fairalm.methods import Traits  # noqa: E402
 from fairalm.nn import NetClassifier  # noqa: E402
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorAndOpportunity(Constraint):
+    """Equal error among all rows, and among those whose label is the target."""
+
+    def events(self, y):
+        return (Event("all"), Event("y=target", mask=y))
+
+
+@dataclass(frozen=True)
+class L1Penalty(Method):
+    """Penalty eta |d|: weights eta C' sign(d)."""
+
+    eta: float = 0.02
+    traits: ClassVar[Traits] = Traits(has_dual=False)
+
+    def weights(self, moments, dual):
+        return self.eta * moments.pull(np.sign(moments.gap))
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +193,7 @@ def test_rows_without_a_group_are_left_out():
         ({"dual_signal": "crossfit"}, "`dual_signal` must be 'train' or 'heldout'"),
         ({"heldout_size": 0.9}, "`heldout_size` must lie in"),
         ({"device": "quantum"}, "no device 'quantum'"),
-        ({"method": fairalm.SecantALM()}, "rule for mini-batches"),
+        ({"method": fairalm.SecantALM()}, "Method for mini-batches"),
     ],
 )
 def test_settings_are_checked_before_any_work(settings, match):
@@ -180,7 +210,17 @@ def test_data_is_checked():
         NetClassifier().fit(X, y, sensitive_features=group[1:])
     with pytest.raises(InputError, match="y has 59 rows, X has 60"):
         NetClassifier().fit(X, y[1:], sensitive_features=group[1:])
-    with pytest.raises(InputError, match=r"has no one with y=1"):
+    with pytest.raises(InputError, match=r"has no rows with y=1"):
         NetClassifier().fit(X, np.where(group == 0, 0, y), sensitive_features=group)
     with pytest.raises(ValueError, match="NaN"):
         NetClassifier().fit(np.where(X > 1, np.nan, X), y, sensitive_features=group)
+
+
+def test_a_constraint_and_a_method_of_ones_own():
+    X, y, group = people()
+    net = NetClassifier(constraint=ErrorAndOpportunity(tol=1.0), method=L1Penalty(), epochs=2, random_state=0)
+    net.fit(X, y, sensitive_features=group)
+    wrong = net.predict(X) != y
+    gaps = [abs(wrong[event & (group == 0)].mean() - wrong[event & (group == 1)].mean()) for event in (y >= 0, y == 1)]
+    assert net.gap_ == pytest.approx(max(gaps))
+    assert "train_error_and_opportunity" in net.history_

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,16 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-from fairalm import AugmentedLagrangian, DemographicParity, EqualOpportunity, FairALM, InputError, nvp  # noqa: E402
+from fairalm import (  # noqa: E402
+    AugmentedLagrangian,
+    Constraint,
+    DemographicParity,
+    EqualOpportunity,
+    FairALM,
+    InputError,
+    nvp,
+)
+from fairalm.cells import Event  # noqa: E402
 from fairalm.measures import deo, error  # noqa: E402
 from fairalm.nn.loss import ConstrainedLoss  # noqa: E402
 from fairalm.nn.trainer import Trainer  # noqa: E402
@@ -161,6 +171,25 @@ def test_one_column_of_logits_and_a_scheduler():
     assert {"valid_ddp", "valid_ddp_low", "valid_ddp_high"} <= set(history)
 
 
+def test_a_constraint_of_ones_own(tmp_path):
+    """As docs/adding.md has it: in the history, and in the choice of the epoch."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class ErrorAndOpportunity(Constraint):
+        def events(self, y):
+            return (Event("all"), Event("y=target", mask=y))
+
+    model, optimizer, criterion = make(constraint=ErrorAndOpportunity(tol=0.1))
+    choose = nvp(gap="error_and_opportunity")
+    trainer = Trainer(model, optimizer, criterion, epochs=3, choose=choose, folder=tmp_path)
+    history = trainer.fit(loader(), loader(seed=1))
+    x, y, group = loader(seed=1).dataset.tensors
+    wrong = (model(x).argmax(1) != y).float()
+    gaps = [wrong[event & (group == 0)].mean() - wrong[event & (group == 1)].mean() for event in (y >= 0, y == 1)]
+    assert history["valid_error_and_opportunity"][trainer.chosen] == pytest.approx(max(abs(float(gap)) for gap in gaps))
+    assert "train_error_and_opportunity" in history
+
+
 class Recorder:
     """A loader that notes the model's weights, statistics and flags at the start of each epoch."""
 
@@ -190,7 +219,7 @@ def test_the_head_is_trained_first():
 def test_flags_are_back_after_an_error():
     model, optimizer, criterion = make(batch_norm_net)
     trainer = Trainer(model, optimizer, criterion, epochs=1, head=model[4], head_epochs=1)
-    with pytest.raises(InputError, match="got 2 things"):
+    with pytest.raises(InputError, match="got 2 items"):
         trainer.fit([(torch.zeros(4, 3), torch.zeros(4))])
     assert all(value.requires_grad for value in model.parameters())
 
@@ -263,10 +292,10 @@ def test_nvp_chooses_the_epoch(tmp_path):
 def test_nvp_is_checked_before_training(tmp_path):
     model, optimizer, criterion = make(dual_from="observe")
     trainer = Trainer(model, optimizer, criterion, epochs=2, choose=nvp(gap="ddp"), folder=tmp_path / "run")
-    with pytest.raises(InputError, match="goes by ddp; the history has error, deo: pass nvp"):
+    with pytest.raises(InputError, match="compares ddp; the history has error, deo: pass nvp"):
         trainer.fit(loader(), loader())
     trainer.choose = nvp()
-    with pytest.raises(InputError, match="goes by figures on validation data: pass valid_loader="):
+    with pytest.raises(InputError, match="compares measures on validation data: pass valid_loader"):
         trainer.fit(loader())
     held_out = loader(seed=1)
     with pytest.raises(InputError, match="`dual_loader` is `valid_loader`, by which the epoch is chosen"):
@@ -340,7 +369,7 @@ Trainer(model, optimizer, criterion, epochs=1, folder={str(tmp_path / "run")!r},
         ({"inner_steps": 0}, "`inner_steps` must be"),
         ({"accumulate": -1}, "`accumulate` must be"),
         ({"checkpoint_every": 0, "folder": "x"}, "`checkpoint_every` must be"),
-        ({"checkpoint_every": 5}, "`checkpoint_every` needs a place for its files: pass folder="),
+        ({"checkpoint_every": 5}, "`checkpoint_every` needs a place for its files: pass folder"),
         ({"choose": "best"}, "`choose` needs a place"),
         ({"choose": "first", "folder": "x"}, "`choose` must be 'best', a callable or None; got 'first'"),
         ({"tensorboard": True}, "`tensorboard` needs a place"),
@@ -373,7 +402,7 @@ X, Y, GROUP = rows(16).tensors
     ("batches", "said"),
     [
         ([], "`train_loader` gave no batch in pass 1"),
-        ([(X, Y)], r"`train_loader` must yield \(x, y, group\); got 2 things"),
+        ([(X, Y)], r"`train_loader` must yield \(x, y, group\); got 2 items"),
         ([X], r"`train_loader` must yield \(x, y, group\); got a Tensor"),
         ([{"x": X}], "got a dict"),
         ([(X, Y, GROUP.numpy())], "must yield tensors; got a ndarray for group"),
@@ -412,13 +441,13 @@ def test_fit_refuses_a_model_that_gives_no_tensor():
             return super().forward(x), x
 
     model, optimizer, criterion = make(lambda: Two(3, 2))
-    with pytest.raises(InputError, match="must give a tensor of logits; got a tuple"):
+    with pytest.raises(InputError, match="must return a tensor of logits; got a tuple"):
         Trainer(model, optimizer, criterion, epochs=1).fit(loader())
 
 
 def test_best_needs_validation_data_and_the_folder_must_be_one(tmp_path):
     model, optimizer, criterion = make()
-    with pytest.raises(InputError, match="pass valid_loader="):
+    with pytest.raises(InputError, match="pass valid_loader"):
         Trainer(model, optimizer, criterion, epochs=2, choose="best", folder=tmp_path / "run").fit(loader())
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InputError, match="cannot be the run's folder"):

@@ -94,7 +94,7 @@ def show(browser, tmp_path):
     from fairalm.report.facts import gather
     from fairalm.report.page import write_page
 
-    said, contexts = [], []
+    messages, contexts = [], []
 
     def call(*runs, width=1000, scheme="light", **options):
         file = tmp_path / f"{len(contexts)}.html"
@@ -102,12 +102,13 @@ def show(browser, tmp_path):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(300_000)  # a busy machine is no failure
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+        page.set_default_timeout(300_000)  # the machine may be busy
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("dialog", lambda dialog: (messages.append(dialog.message), dialog.dismiss()))
         page.on(
-            "request", lambda request: None if request.url.startswith(("file:", "data:")) else said.append(request.url)
+            "request",
+            lambda request: None if request.url.startswith(("file:", "data:")) else messages.append(request.url),
         )
         page.goto(file.as_uri())
         page.wait_for_selector("html[data-ready]", state="attached")
@@ -116,4 +117,4 @@ def show(browser, tmp_path):
     yield call
     for context in contexts:
         context.close()
-    assert said == []
+    assert messages == []

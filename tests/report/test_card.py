@@ -15,13 +15,13 @@ def test_the_hub_reads_it(trained, nasty):
         data = hub.ModelCard(text).data
         assert data.library_name == "fairalm"
         assert data.pipeline_tag == "tabular-classification"
-        found = {result.metric_type: result.metric_value for result in data.eval_results}
+        figures = {result.metric_type: result.metric_value for result in data.eval_results}
         test = metrics["splits"]["test"]
-        assert found["error"] == pytest.approx(test["error"]["value"], abs=1e-5)
+        assert figures["error"] == pytest.approx(test["error"]["value"], abs=1e-5)
         if run == trained:
-            assert found["deo"] == pytest.approx(test["deo"]["value"], abs=1e-5)
+            assert figures["deo"] == pytest.approx(test["deo"]["value"], abs=1e-5)
             assert escape(str(Measure("deo", **test["deo"]))) in text
-        assert f"**{metrics['criterion']['verdict'].capitalize()}.**" in text
+        assert f"**{metrics['constraint']['verdict'].capitalize()}.**" in text
 
 
 def test_names_are_text(nasty):

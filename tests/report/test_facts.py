@@ -8,9 +8,10 @@ import pytest
 from fairalm._validation import encode_groups
 from fairalm.exceptions import InputError
 from fairalm.measures import Measure, bin_scores, group_rates, measure_of, merge_bins, people_to_settle
+from fairalm.report.chart_data import chart_data
 from fairalm.report.facts import gather
 from fairalm.report.page import page
-from fairalm.report.specs import rows, specs
+from fairalm.report.specs import specs
 
 
 def content(run):
@@ -24,9 +25,9 @@ def counts_of(metrics, group, **counts):
     entry["groups"][group] |= counts
     y, predicted, names = [], [], []
     for name, cells in entry["groups"].items():
-        for key, (label, said) in {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}.items():
+        for key, (label, prediction) in {"tp": (1, 1), "fn": (1, 0), "fp": (0, 1), "tn": (0, 0)}.items():
             y += [label] * cells[key]
-            predicted += [said] * cells[key]
+            predicted += [prediction] * cells[key]
             names += [name] * cells[key]
     rates = group_rates(y, predicted, sensitive_features=names, target=1)
     for measure in ("error", "deo"):
@@ -38,11 +39,11 @@ def counts_of(metrics, group, **counts):
 def test_the_verdict_is_that_of_the_run(trained):
     metrics, facts = content(trained), gather([trained])
     verdict = facts["verdict"]
-    assert verdict["outcome"] == metrics["criterion"]["verdict"]
+    assert verdict["outcome"] == metrics["constraint"]["verdict"]
     gap = Measure("deo", **metrics["splits"]["test"]["deo"])
     assert str(gap) in verdict["text"]
     assert "1 point" in verdict["text"]
-    assert facts["criterion"]["sentence"].startswith("Among people with hired = yes, the share the model misses")
+    assert facts["constraint"]["sentence"].startswith("Among people with hired = yes, the share the model misses")
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.04])
@@ -63,8 +64,8 @@ def test_how_many_more_people_would_settle_it(trained, gap):
     times = people_to_settle(Measure("deo", **entry), 0.01) / 250
     half = max(gap, 0.06 - gap)
     assert times == pytest.approx((half / (gap - 0.01)) ** 2, rel=0.01)  # width shrinks with the root
-    said = gather([metrics])["verdict"]["text"]
-    assert f"about {float(f'{n_test * (times - 1):.1e}'):,.0f} more test people" in said
+    text = gather([metrics])["verdict"]["text"]
+    assert f"about {float(f'{n_test * (times - 1):.1e}'):,.0f} more test people" in text
 
 
 def test_verdicts_that_need_no_more_people(trained):
@@ -113,7 +114,7 @@ def test_a_small_group_and_label_is_gone_with_all_that_needs_it(trained):
 def test_pages_are_the_same_whatever_the_small_count(trained):
     """What is on the page of the groups does not tell 3 missed from 4; the gap and the error do so in whole points."""
     metrics = content(trained)
-    found = []
+    groups = []
     for fn in (3, 4):
         facts = gather([counts_of(metrics, "F", tp=200 - fn, fn=fn)])
         model = facts["models"][0]
@@ -121,8 +122,8 @@ def test_pages_are_the_same_whatever_the_small_count(trained):
         for name in ("error", "gap"):
             for end in ("value", "low", "high"):
                 assert 100 * model[name][end] == pytest.approx(round(100 * model[name][end]))
-        found.append(model["groups"])
-    assert found[0] == found[1]
+        groups.append(model["groups"])
+    assert groups[0] == groups[1]
 
 
 def test_people_of_too_few_are_hidden_with_their_sums(trained):
@@ -199,8 +200,8 @@ def test_charts_have_their_data(trained):
     for name, spec in specs(facts).items():
         used = {layer["data"]["name"] for layer in spec["layer"] if "name" in layer.get("data", {})}
         used |= {spec["data"]["name"]} if "data" in spec else set()
-        assert used <= set(rows(facts, name))
-        assert all(rows(facts, name)[key] for key in used - {"front", "nvp"})
+        assert used <= set(chart_data(facts, name))
+        assert all(chart_data(facts, name)[key] for key in used - {"front", "nvp"})
 
 
 def test_curves_are_as_fine_as_the_counts_behind_them(compared):
@@ -211,7 +212,7 @@ def test_curves_are_as_fine_as_the_counts_behind_them(compared):
     for part, error in (("train", 0.12), ("test", 0.1235)):  # the training people are not counted
         facts = gather([{**metrics, "runs": [single | {"history_of": part}]}])
         (model,) = facts["models"]
-        assert (model["name"], model["settings"]["net"]) == (single["rule"], "small")
+        assert (model["name"], model["settings"]["net"]) == (single["method"], "small")
         assert model["history"] == {
             "round": [1, 2],
             "error": [error, 0.2],

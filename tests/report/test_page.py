@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from sklearn.pipeline import make_pipeline
 
-import fairalm.io
-from fairalm.cli._data import Source, read_people
-from fairalm.cli._models import make_estimator
+import fairalm
 from fairalm.datasets import preprocess
+from fairalm.files import read_json
 from fairalm.measures import Measure, measure_all
 from fairalm.report.facts import gather
 from fairalm.report.page import page as page_text
+from fairalm.runs import Source
+from fairalm.runs.choices import make_estimator
 
 POINTS = "#chart-tradeoff [class*=points] path"
 MOST_BYTES = 3_000_000
@@ -23,8 +24,8 @@ MOST_BYTES = 3_000_000
 @pytest.fixture(scope="module")
 def people(trained):
     """Test people as the run had them: features, labels, groups."""
-    config = fairalm.io.load(trained / "config.json")
-    everyone = read_people(Source(config["data"], "hired", ("sex",)))
+    config = read_json(trained / "config.json")
+    everyone = Source(config["data"], "hired", ("sex",)).read()
     train, test = everyone.split(0.3, 0)
     return everyone, train, test
 
@@ -47,14 +48,14 @@ def crossed(y, predicted, groups):
 def test_verdict_and_choice(show, trained, people):
     everyone, train, test = people
     page = show(trained)
-    metrics = fairalm.io.load(trained / "metrics.json")
+    metrics = read_json(trained / "metrics.json")
     said = page.locator("#verdict").inner_text()
-    assert metrics["criterion"]["verdict"].capitalize() + "." in said
+    assert metrics["constraint"]["verdict"].capitalize() + "." in said
     assert str(Measure("deo", **metrics["splits"]["test"]["deo"])) in said
     assert "at most 1 point" in said
 
-    y, groups, X = everyone.labels[test], everyone.names[test].astype(str), everyone.X.iloc[test]
-    fair = fairalm.io.load(trained / "model.skops")
+    y, groups, X = everyone.labels[test], everyone.group_names[test].astype(str), everyone.X.iloc[test]
+    fair = fairalm.load(trained / "model.skops")
     assert matrices(page) == crossed(y, fair.predict(X), groups)
     plain = make_pipeline(preprocess(everyone.X), make_estimator("logistic", 0))
     plain.fit(everyone.X.iloc[train], everyone.labels[train])
@@ -79,11 +80,11 @@ def test_verdict_and_choice(show, trained, people):
 def test_slider_is_the_measure_at_that_threshold(show, trained, people, constraint):
     everyone, _, test = people
     metrics = json.loads((trained / "metrics.json").read_text())
-    metrics["config"]["constraint"] = constraint  # the same model, judged by another criterion
+    metrics["config"]["constraint"] = constraint  # the same model, judged by another constraint
     page = show(metrics)
-    measure = gather([metrics])["criterion"]["key"]
-    model = fairalm.io.load(trained / "model.skops")
-    y, groups = everyone.labels[test], everyone.names[test].astype(str)
+    measure = gather([metrics])["constraint"]["key"]
+    model = fairalm.load(trained / "model.skops")
+    y, groups = everyone.labels[test], everyone.group_names[test].astype(str)
     scores = model.predict_proba(everyone.X.iloc[test])[:, 1]
     slider = page.locator("#threshold")
     n_stops = int(slider.get_attribute("max")) + 1
@@ -176,7 +177,7 @@ def test_heat_maps(show, trained, tmp_path):
     image.new("RGB", (8, 8), "red").save(tmp_path / "sheet.png")
     share = {"value": 0.31, "low": 0.2, "high": 0.4, "n": 50, "n_min": 50}
     leak = {"fair": {"overlap": share, "chance": share}}
-    (tmp_path / "cam.json").write_text(json.dumps({"data": {"pictures": 50}, "leak": leak, "focus": {}}))
+    (tmp_path / "cam.json").write_text(json.dumps({"data": {"images": 50}, "leak": leak, "focus": {}}))
     page = show(trained, maps=tmp_path)
     assert page.evaluate("document.querySelector('#maps img').naturalWidth") == 8
     assert "31.0 % [20.0, 40.0]" in page.locator("#maps").inner_text()

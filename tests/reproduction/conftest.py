@@ -44,8 +44,8 @@ def page_facts():
         text = path.read_text(encoding="utf-8")
         assert len(text) < 3_000_000
         facts = json.loads(re.search(r'id="facts">(.*?)</script>', text, re.DOTALL)[1])
-        name = facts["criterion"]["key"]
-        assert facts["verdict"]["outcome"] == verdict(Measure(name, **gap), facts["criterion"]["tol"])
+        name = facts["constraint"]["key"]
+        assert facts["verdict"]["outcome"] == verdict(Measure(name, **gap), facts["constraint"]["tol"])
         return facts
 
     return read

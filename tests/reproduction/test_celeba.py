@@ -14,7 +14,7 @@ from PIL import Image
 
 from fairalm.datasets.images import load_celeba, scenes
 from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
+from fairalm.vision.image_model import load_image_model
 from reproduction.celeba import PAPER, Celeba, blocks, choose_eta, eta_table, models, points
 from reproduction.celeba.job import FEATURES, TRAINING, NetJob
 from reproduction.page import Page, as_run, net_entry
@@ -144,8 +144,8 @@ def test_command(run, folder, page_facts):
     assert all(name in (out / "table.md").read_text() for name in table["model"])
     for figure in ("points.png", "profiles.png"):
         assert (out / figure).read_bytes().startswith(b"\x89PNG")
-    model, settings = load_run(out / "nets" / "fairalm")
-    assert (settings["net"], settings["size"], len(model.history)) == ("resnet18", 64, 1)
+    model = load_image_model(out / "nets" / "fairalm")
+    assert (model.settings["net"], model.settings["size"], len(model.history)) == ("resnet18", 64, 1)
     assert done.out.splitlines()[-1] == "Page: out/report.html"
     heads = json.loads((out / "jobs" / "heads.json").read_text())["heads"]
     facts = page_facts(out / "report.html", heads[-1]["entry"]["deo"])

@@ -132,7 +132,7 @@ def test_a_job_holds_what_the_tables_need(tiny, tmp_path):
     for model in facts["models"]:
         net = first["nets"][model["name"]]
         assert (model["gap"]["value"], model["error"]["value"]) == (net["gap"]["value"], net["error"]["value"])
-    assert facts["criterion"]["name"] == "equalized-odds"
+    assert facts["constraint"]["name"] == "equalized-odds"
     assert "sheet" not in LooksJob("scenes-independent", 1).run()
 
 
@@ -219,7 +219,7 @@ def test_command_and_again(run, tiny, page_facts):
     facts = page_facts(Path(pages[0]), net["gap"])
     assert [model["name"] for model in facts["models"]][1:3] == ["fairalm, seed 1", "unconstrained, seed 0"]
     (maps,) = facts["maps"]
-    assert (maps["pictures"], [table["title"] for table in maps["tables"]]) == (40, ["leak", "focus"])
+    assert (maps["images"], [table["title"] for table in maps["tables"]]) == (40, ["leak", "focus"])
     inside = maps["tables"][1]["rows"][0]
     assert inside["cells"][1].startswith(f"{100 * net['focus']['inside']['value']:.1f} %")
     made = {path: path.stat().st_mtime_ns for path in Path("here", "jobs").iterdir()}

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairalm.game import play, saddle_gaps
+from fairalm.game import play
 from fairalm.methods import FairALMLinear, ProxyLagrangian
-from reproduction.theory.bounds import exponentiated_gradient, first_case, second_case
-from reproduction.theory.checks import Case, check
+from reproduction.theory.checks import Case, check, check_first_case, check_reward, check_second_case
 from reproduction.theory.families import Family, random_game, slow_game, smooth_family
 from reproduction.theory.plays import ExponentiatedStep, LinearStep, play_many, plays_of
-from reproduction.theory.reward import check_reward, reward_excess
 from reproduction.theory.saddle import (
     augmented_sides,
     average_play_excess,
-    check_first_case,
-    check_second_case,
+    exponentiated_gradient,
+    first_case,
     larger,
     original_sides,
+    reward_excess,
+    second_case,
     zeta,
 )
 
@@ -68,14 +68,14 @@ def test_many_games_at_once_are_the_games_of_the_library(family, bound):
     one = plays_of(game, 0.7)
     many = play_many(family, LinearStep(bound), one.eta, one.rounds)
     assert len(one.rounds) > 250
-    for field in dataclasses.fields(one):
-        np.testing.assert_allclose(getattr(many, field.name), getattr(one, field.name), atol=1e-12, err_msg=field.name)
+    for field in one._fields:
+        np.testing.assert_allclose(getattr(many, field), getattr(one, field), atol=1e-12, err_msg=field)
 
 
 def test_exponentiated_gradient_is_the_proxy_lagrangian_of_the_library():
     family = random_game(np.random.default_rng(4))
     method = ProxyLagrangian(eta=2.0, B=0.8)
-    one = plays_of(play(family.oracle(), method, tol=0.0, max_iter=200, early_stop=False, certify=False), 2.0)
+    one = plays_of(play(family.oracle(), method, tol=0.0, max_iter=200, early_stop=False, is_linear=False), 2.0)
     many = play_many(family, ExponentiatedStep(0.8), one.eta, one.rounds)
     np.testing.assert_allclose(many.last, one.last, atol=1e-12)
     np.testing.assert_allclose(many.error, one.error, atol=1e-12)
@@ -88,7 +88,7 @@ def test_saddle_gap_of_the_library_is_the_sum_of_the_sides():
     family = random_game(np.random.default_rng(0))
     game = play(family.oracle(), FairALMLinear(eta=3.0, bound=1.0), tol=0.0, max_iter=400, early_stop=False)
     total = np.sum(original_sides(family, plays_of(game, 3.0), 1.0), axis=0)
-    found = saddle_gaps(game)
+    found = game.saddle_gaps()
     assert (found <= total + 1e-12).all()  # the library looks among the found, the theory in the whole family
     assert found[-1] == pytest.approx(total[-1], abs=1e-12)
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairalm.constraints import DemographicParity, EqualOpportunity, PredictiveParity
+from reproduction.theory.checks import check_lemma_1, check_observation_1
 from reproduction.theory.curves import BEST, BEST_EG, EG, FASTER, FIRST, SECOND, lengths, saddle_curves, slopes
 from reproduction.theory.families import Family, adult_models, random_game
 from reproduction.theory.findings import cancellation, jensen, last_play, leash, per_classifier
-from reproduction.theory.linearity import check_observation_1
-from reproduction.theory.proximal import check_lemma_1, has_optimum, optimum, proximal_value
+from reproduction.theory.saddle import has_optimum, optimum, proximal_value
 
 TWO = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
 

@@ -17,7 +17,7 @@ from fairalm.datasets.images import load_xray
 from fairalm.exceptions import InputError
 from fairalm.measures.chance import chance_gap
 from fairalm.report.facts import gather
-from fairalm.vision.train import load_run
+from fairalm.vision.image_model import load_image_model
 from reproduction.experiment import markdown_of
 from reproduction.page import as_run
 from reproduction.seeds import variance_ratio
@@ -81,8 +81,8 @@ def test_a_net_is_measured_on_what_it_was_not_trained_on(folder, tmp_path):
     data = load_xray(folder, size=32)
     rest, held = split(data.y, data.groups, test_size=TEST, random_state=3)
     assert (len(rest), len(held)) == (30, 10)
-    model, settings = load_run(tmp_path / "fairalm-0.1")
-    assert settings["method"] == "FairALM(eta=0.1, eta_beta=0.0)"
+    model = load_image_model(tmp_path / "fairalm-0.1")
+    assert model.settings["method"] == "FairALM(eta=0.1, eta_beta=0.0)"
     test, line = data.rows(held), net_table([found]).iloc[0]
     assert line["error"] == pytest.approx(float((model.predict(test) != test.y).mean()))
     assert found["profile"]["test_error"][-1] == pytest.approx(line["error"])

@@ -69,7 +69,7 @@ def compas():
 def test_one_model_meets_the_tolerance(compas, constraint):
     X, y, s = compas
     model = FairALMClassifier(constraint=constraint).fit(X, y, sensitive_features=s)
-    cells = constraint.cells(y == model.classes_[1 if constraint.target is None else constraint.target], *codes(s))
+    cells = constraint.rows(y == model.classes_[1 if constraint.target is None else constraint.target], *codes(s))
     gap = cells.moments(model.predict(X) != y).max_gap
     assert gap == pytest.approx(model.gap_)
     assert gap <= constraint.tol
@@ -124,7 +124,7 @@ def test_random_predictors(compas):
     members = np.stack([m.predict(X) for m in mixed.estimators_])
     assert ((first == members[0]) | (first == members[1])).all()
     expected = mixed.weights_ @ members
-    cells = EqualOpportunity().cells(y == 1, *codes(s))
+    cells = EqualOpportunity().rows(y == 1, *codes(s))
     assert cells.moments(abs(expected - y)).max_gap == pytest.approx(mixed.gap_)
     assert mixed.gap_ <= 0.01 + 1e-9
     drawn = abs(expected - y)[y == 1].mean() - (first != y)[y == 1].mean()
@@ -369,7 +369,7 @@ class TestBadInput:
         self.refused(r"1 group \('0'\)", s=np.zeros(200, int))
         self.refused("one class only", y=np.zeros(200, int))
         self.refused(r"3 labels \(0, 1, 2\)", y=np.arange(200) % 3)
-        self.refused("Group '1' has no one with y=1", y=np.where(s == 1, 0, y))
+        self.refused("Group '1' has no rows with y=1", y=np.where(s == 1, 0, y))
         self.refused("1 of 200 rows have no value", s=np.where(np.arange(200) == 3, np.nan, s.astype(float)))
         self.refused("is not a label of y", constraint=EqualOpportunity(target="yes"))
         with pytest.raises(InputError, match="`sensitive_features` is missing"):
@@ -405,7 +405,7 @@ class TestWarnings:
 
     def test_one_person_is_said(self):
         X, y, s = people(n=120)
-        with pytest.warns(ToleranceWarning, match="One person in the smallest cell is"):
+        with pytest.warns(ToleranceWarning, match="One row in the smallest cell is"):
             FairALMClassifier(constraint=EqualOpportunity(tol=0.0)).fit(X, y, sensitive_features=s)
 
     @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")
@@ -413,7 +413,7 @@ class TestWarnings:
         X, y, s = people(n=400)
         groups = s.astype(object)
         groups[np.flatnonzero(y == 1)[:3]] = "few"
-        with pytest.warns(SmallCellWarning, match=r"Fewer than 5 people with y=target in 'few' \(3\)"):
+        with pytest.warns(SmallCellWarning, match=r"Fewer than 5 rows with y=target in 'few' \(3\)"):
             FairALMClassifier(max_iter=2).fit(X, y, sensitive_features=groups)
 
     @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")

@@ -41,7 +41,7 @@ class Flat(Pooled):
         return self.head(self.features(x).flatten(1))
 
 
-def pictures(n=5, size=16, channels=3, seed=0):
+def images(n=5, size=16, channels=3, seed=0):
     return torch.randn(n, channels, size, size, generator=torch.Generator().manual_seed(seed))
 
 
@@ -54,7 +54,7 @@ def logit(net, x):
 def test_a_net_that_looks_twice_has_no_map():
     pytest.importorskip("efficientnet_lite_pytorch")
     net = make_net("efficientnet-lite0-grid", in_channels=3, size=64)
-    with pytest.raises(InputError, match="looks at each picture more than once"):
+    with pytest.raises(InputError, match="runs a convolution twice per image"):
         maps(net, torch.zeros(1, 3, 64, 64))
 
 
@@ -79,7 +79,7 @@ def test_map_known_pixel_by_pixel():
 
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_mean_is_logit_less_bias(outputs):
-    net, x = Pooled(outputs), pictures()
+    net, x = Pooled(outputs), images()
     bias = net.head.bias.detach().numpy()
     bias = bias[0] if outputs == 1 else bias[1] - bias[0]
     found = maps(net, x)
@@ -90,12 +90,12 @@ def test_mean_is_logit_less_bias(outputs):
 
 @pytest.mark.parametrize("outputs", [1, 2])
 def test_cam_is_grad_cam_up_to_scale(outputs):
-    net, x = Pooled(outputs), pictures()
+    net, x = Pooled(outputs), images()
     np.testing.assert_allclose(maps(net, x), 64 * maps(net, x, layer="body"), atol=1e-5)
 
 
 def test_grad_cam_by_hand():
-    net, x = Flat().eval(), pictures(1)
+    net, x = Flat().eval(), images(1)
     layer = net.body[0](x).detach().requires_grad_()
     net.head(net.body[1:](layer).flatten(1)).sum().backward()
     small = (layer.grad.mean((2, 3), keepdim=True) * layer.detach()).sum(1, keepdim=True)
@@ -108,12 +108,12 @@ def test_other_pooling_is_not_taken_for_the_mean():
         def forward(self, x):
             return self.head(self.features(x).amax((2, 3)))
 
-    net, x = Highest(), pictures()
+    net, x = Highest(), images()
     assert (maps(net, x) == maps(net, x, layer="body.0")).all()
 
 
 def test_relu_in_place_changes_nothing():
-    x = pictures()
+    x = images()
     plain, inplace = Pooled(), Pooled(inplace=True).requires_grad_(False)
     np.testing.assert_allclose(maps(plain, x, layer="body.2"), maps(inplace, x, layer="body.2"), atol=1e-7)
     assert np.isfinite(maps(inplace, x, layer="body.1")).all()
@@ -133,12 +133,12 @@ def test_last_convolution_is_the_last_to_run_with_places():
             x = self.second(self.first(x).relu()).relu().mean((2, 3), keepdim=True)
             return self.last(self.squeeze(x).flatten(1))
 
-    net, x = Odd(), pictures()
+    net, x = Odd(), images()
     assert (maps(net, x) == maps(net, x, layer="second")).all()
 
 
 def test_labels():
-    net, x = Pooled(), pictures(20)
+    net, x = Pooled(), images(20)
     net.head.bias.data -= logit(net, x).mean()
     positive, found = logit(net, x) > 0, maps(net, x)
     assert 0 < positive.sum() < 20
@@ -150,7 +150,7 @@ def test_labels():
 
 @pytest.mark.parametrize("layer", [None, "body.0"])
 def test_batches(layer):
-    net, x = Pooled(), pictures(7)
+    net, x = Pooled(), images(7)
     whole = maps(net, x, layer=layer)
     for given in (x.numpy(), [x[:3], x[3:]], [(x[:3], "y"), (x[3:], "y")], iter(x.split(2))):
         np.testing.assert_allclose(maps(net, given, layer=layer, batch_size=2), whole, atol=1e-6)
@@ -159,7 +159,7 @@ def test_batches(layer):
 @pytest.mark.parametrize("layer", [None, "body.0"])
 @pytest.mark.parametrize("frozen", [False, True])
 def test_net_is_left_as_it_was(layer, frozen):
-    net, x = Pooled().train(), pictures().requires_grad_()
+    net, x = Pooled().train(), images().requires_grad_()
     net.body[1].eval()
     net.requires_grad_(not frozen)
     before = {key: value.clone() for key, value in net.state_dict().items()}
@@ -174,15 +174,15 @@ def test_net_is_left_as_it_was(layer, frozen):
 
 
 def test_nets_of_the_package():
-    net, x = make_net("resnet18", in_channels=1, size=64), pictures(2, 64, 1)
+    net, x = make_net("resnet18", in_channels=1, size=64), images(2, 64, 1)
     with pytest.warns(FairALMWarning, match="2 × 2 places, too few"):
         found = maps(net, x)
     np.testing.assert_allclose(found.mean(axis=(1, 2)), logit(net, x) - net.head.bias.item(), atol=1e-5)
     assert not np.allclose(maps(net, x, layer="layer2"), found)
-    with pytest.raises(InputError, match="one place: pass larger pictures"):
-        maps(net, pictures(2, 32, 1))
+    with pytest.raises(InputError, match="one place: pass larger images"):
+        maps(net, images(2, 32, 1))
     with pytest.raises(InputError, match="no convolution"):
-        maps(make_net("relu3", in_channels=1, size=28), pictures(2, 28, 1))
+        maps(make_net("relu3", in_channels=1, size=28), images(2, 28, 1))
 
 
 @pytest.mark.parametrize(
@@ -193,17 +193,17 @@ def test_nets_of_the_package():
         ({"layer": "conv9"}, "The net has no layer 'conv9': choose among body, body.0"),
         ({"layer": "head"}, "The map would have one place"),
         ({"batch_size": 0}, "`batch_size` must be 1 or more"),
-        ({"x": pictures()[0]}, r"\(n, channels, height, width\), n > 0; got shape \(3, 16, 16\)"),
-        ({"x": pictures()[:0]}, r"got shape \(0, 3, 16, 16\)"),
-        ({"x": []}, "There is no picture"),
+        ({"x": images()[0]}, r"\(n, channels, height, width\), n > 0; got shape \(3, 16, 16\)"),
+        ({"x": images()[:0]}, r"got shape \(0, 3, 16, 16\)"),
+        ({"x": []}, "There is no image"),
         ({"x": ["cat.png"]}, "got str"),
         ({"x": 3}, "`x` must be a tensor or batches of them; got int"),
         ({"x": torch.zeros(2, 3, 8, 8, dtype=torch.uint8)}, "must be floats"),
         ({"x": torch.full((2, 3, 8, 8), torch.nan)}, "NaN or infinite"),
-        ({"model": Pooled(outputs=3)}, r"one logit or two per picture; got shape \(1, 3\)"),
+        ({"model": Pooled(outputs=3)}, r"one logit or two per image; got shape \(1, 3\)"),
     ],
 )
 def test_mistakes(change, message):
-    given = {"model": Pooled(), "x": pictures(), **change}
+    given = {"model": Pooled(), "x": images(), **change}
     with pytest.raises(InputError, match=message):
         maps(given.pop("model"), given.pop("x"), **given)

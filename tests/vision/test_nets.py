@@ -1,4 +1,4 @@
-"""The nets: their names, their weights, and what they do with grey pictures."""
+"""The nets: their names, their weights, and what they do with grey images."""
 
 import io
 
@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 from fairalm.exceptions import InputError  # noqa: E402
+from fairalm.vision.imagenet import RESNET18_URL  # noqa: E402
 from fairalm.vision.nets import NETS, make_net  # noqa: E402
-from fairalm.vision.weights import RESNET18_URL  # noqa: E402
 
 POOLED = ["resnet18", "efficientnet-lite0"]
 
@@ -68,7 +68,7 @@ def test_efficientnet_lite0_is_the_packages():
 
 
 @pytest.mark.parametrize("name", POOLED)
-def test_a_grey_picture_is_a_colour_picture_without_colour(name, request):
+def test_a_grey_image_is_a_colour_image_without_colour(name, request):
     weights = "imagenet" if name == "efficientnet-lite0" else request.getfixturevalue("resnet_file")
     grey, colour = (make_net(name, in_channels=n, size=64, weights=weights).eval() for n in (1, 3))
     x = torch.randn(2, 1, 64, 64)

@@ -1,4 +1,4 @@
-"""The command ``fairalm``: one module per subcommand."""
+"""The command ``fairalm``: one module per command."""
 
 from __future__ import annotations
 
@@ -8,19 +8,10 @@ from typing import Annotated
 import typer
 
 import fairalm
-from fairalm.cli._shell import EXIT_CODES, Guarded, keep_examples
-from fairalm.cli.audit import audit
-from fairalm.cli.cam import cam
-from fairalm.cli.card import card
-from fairalm.cli.compare import compare
-from fairalm.cli.demo import demo
-from fairalm.cli.list_ import list_names
-from fairalm.cli.predict import predict
-from fairalm.cli.report import report
-from fairalm.cli.train import train
+from fairalm.cli._shell import EXIT_CODES, Commands, keep_examples
 
 app = typer.Typer(
-    cls=Guarded,
+    cls=Commands,
     name="fairalm",
     add_completion=False,
     no_args_is_help=True,
@@ -42,19 +33,16 @@ def root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
     ] = False,
 ) -> None:
-    """Fair models: name the protected column, keep your model, get numbers with intervals.
+    """Train fair models: name the protected column, keep your model, get figures with intervals.
 
     Start here:
-      fairalm demo          the rules side by side, in a table and a picture
+      fairalm demo          the methods side by side, in a table and a figure
       fairalm train adult   a fair model on data that is shipped
       fairalm train people.csv --target hired --protected sex
     """
 
 
 app.callback(help=keep_examples(root))(root)
-for command in (demo, train, predict, audit, compare, report, card, cam, list_names):
-    name = command.__module__.rpartition(".")[2].rstrip("_")
-    app.command(name, help=keep_examples(command))(command)
 
 
 def main() -> None:

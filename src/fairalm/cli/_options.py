@@ -1,73 +1,150 @@
-"""The options that several commands share."""
+"""The options that commands share, and commands that take the fields of a dataclass as their options."""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from fairalm.cli._models import ESTIMATORS
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
+from fairalm.methods import METHODS
+from fairalm.runs import images, nets
+from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, NETS
+from fairalm.runs.settings import MAX_ITER, SIGNALS, default_method, default_signal
+from fairalm.sklearn.classifier import PREDICTORS
 
-KNOWN = ", ".join(names())
+Protected = Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed.")
+Data = Annotated[str, Argument(metavar="DATA", help=f"A .csv or .parquet file, or one of: {', '.join(names())}.")]
+Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
+Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
+OutFile = Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="File to write as well.")]
+RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder that fairalm train wrote.")]
+EPOCHS = f"{nets.EPOCHS}; for images, {images.EPOCHS}"
+BATCH_SIZE = f"{nets.BATCH_SIZE}; for images, {images.BATCH_SIZE}"
+OWN = "or module:Class of your own"
 
-DataArgument = Annotated[str, typer.Argument(metavar="DATA", help=f"A .csv or .parquet file, or one of: {KNOWN}.")]
-Target = Annotated[
-    str | None,
-    typer.Option(metavar="COL", help="Column of the label, two values. A data set by name brings its own."),
-]
-Protected = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed."),
-]
-Positive = Annotated[
-    str | None,
-    typer.Option(metavar="VALUE", help="Label that counts as positive. Default: the larger, 1 or 'yes'."),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="COL", help="Leave a column out: an id, what is known only afterwards."),
-]
-TestSize = Annotated[float, typer.Option(metavar="X", help="Share of people to test on.")]
-WithProtected = Annotated[
-    bool | None,
-    typer.Option(
-        "--with-protected/--without-protected",
-        help="Whether the model may use the protected columns. Default: with, for a data set by name, as in the paper;"
-        " without, for a table of your own.",
-        show_default=False,
+
+def text(metavar: str, help: str, **more: Any) -> Any:
+    """The type of an option that takes text."""
+    return Annotated[str | None, Option(metavar=metavar, help=help, **more)]
+
+
+def number(kind: Any, help: str, **more: Any) -> Any:
+    """The type of an option that takes a number."""
+    return Annotated[kind, Option(metavar="X" if kind is float else "N", help=help, **more)]
+
+
+#: Options of :class:`fairalm.runs.Source`.
+SOURCE: dict[str, Any] = {
+    "data": Data,
+    "target": text("COL", "Column of the label, with two values. A data set by name has its own."),
+    "protected": Annotated[list[str] | None, Protected],
+    "positive": text("VALUE", "Label that counts as positive. Default: the larger, 1 or 'yes'."),
+    "drop": Annotated[
+        list[str] | None,
+        Option(metavar="COL", help="Leave a column out, such as an id or what is known only afterwards."),
+    ],
+    "with_protected": Annotated[
+        bool | None,
+        Option(
+            "--with-protected/--without-protected",
+            help="Whether the model may use the protected columns. Default: with, for a data set by name, as in the"
+            " paper; without, for a table of your own.",
+            show_default=False,
+        ),
+    ],
+    "missing": text(
+        "error|drop|group",
+        "Rows without a protected value: refuse them, leave them out, or make them a group of their own.",
     ),
-]
-MissingOption = Annotated[
-    str,
-    typer.Option(
-        "--missing",
-        metavar="error|drop|group",
-        help="People without a protected value: refuse, leave out, or a group of their own.",
+    "merge_below": number(int | None, "Merge groups of fewer than N rows into 'other'.", min=1),
+    "data_dir": text("DIR", "Folder with the official files of a data set by name."),
+    "download": Annotated[bool, Option("--download", help="Fetch 'law', which is not shipped, if it is not there.")],
+}
+#: The same for ``fairalm train``.
+TRAIN_SOURCE: dict[str, Any] = SOURCE | {
+    "test": text("FILE", "Rows to test on, instead of a share of DATA."),
+    "image_column": text("COL", "Images only: column with the file paths, relative to DATA's folder."),
+    "image_size": number(int | None, "Images only: pixels on a side.", min=8, max=1024, show_default=str(images.SIZE)),
+}
+#: Options of :class:`fairalm.runs.Settings`.
+SETTINGS: dict[str, Any] = {
+    "constraint": Annotated[str, Option(metavar="NAME", help=f"Constraint: {', '.join(CONSTRAINTS)}; {OWN}.")],
+    "tol": number(float, "Tolerance: 0.01 lets rates differ by one point."),
+    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join(ESTIMATORS)}.")],
+    "max_iter": number(int | None, "Rounds of a method, at most.", min=1, show_default=str(MAX_ITER)),
+    "test_size": number(float, "Share of the rows to test on."),
+}
+#: The same for ``fairalm train``.
+TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
+    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join((*ESTIMATORS, *NETS))}.")],
+    "method": text(
+        "NAME",
+        f"Method: {', '.join(METHODS)}; for images also {ADVERSARIAL}; {OWN}.",
+        show_default=f"{default_method('logistic')}; for a net, {default_method('mlp')}",
     ),
-]
-MergeBelow = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Merge groups of fewer than N people into 'other'."),
-]
-DataDir = Annotated[
-    str | None,
-    typer.Option(metavar="DIR", help="Folder with the official files of a data set by name."),
-]
-Download = Annotated[
-    bool,
-    typer.Option("--download", help="Fetch 'law', which is not shipped, if it is not there."),
-]
-ConstraintOption = Annotated[
-    str,
-    typer.Option("--constraint", metavar="NAME", help=f"Criterion: {', '.join(CONSTRAINTS)}."),
-]
-EstimatorOption = Annotated[str, typer.Option("--estimator", metavar="NAME", help=f"Model: {', '.join(ESTIMATORS)}.")]
-Tol = Annotated[float, typer.Option(metavar="X", help="Tolerance: 0.01 lets rates differ by one point.")]
-MaxIter = Annotated[int, typer.Option(metavar="N", min=1, help="Rounds of a rule, at most.")]
-Seed = Annotated[int, typer.Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-OutFile = Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="File to write as well.")]
+    "eta": Annotated[float | None, Option(metavar="X", help="Step size of the method, if it has one.")],
+    "predictor": text(
+        "|".join(PREDICTORS),
+        "Of the models that training finds: the best, the last, or one drawn at random for each row, from all (average)"
+        " or from the best mixture.",
+        show_default="single",
+    ),
+    "dual_signal": text(
+        "|".join(SIGNALS),
+        "Where the gap is measured in training. Forests, boosting and small tables need heldout or crossfit.",
+        show_default=f"{default_signal('logistic')}; for a last-layer, {default_signal('last-layer')}",
+    ),
+    "epochs": number(int | None, "Nets only: passes over the data.", min=1, show_default=EPOCHS),
+    "batch_size": number(int | None, "Nets only: rows per step.", min=1, show_default=BATCH_SIZE),
+    "device": text("NAME", "Nets only: cpu, cuda or mps.", show_default="cpu"),
+    "weights": text("FILE", "Images only: ImageNet weights to begin with, or 'imagenet'."),
+    "seed": Seed,
+}
+
+
+def takes(**parts: tuple[type, Mapping[str, Any]]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take dataclasses as arguments, whose fields are its options on the command line.
+
+    `parts` gives for each such argument the dataclass and those of its fields that are options, each with its option.
+    Defaults come from the dataclass.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        parameters = []
+        for own in inspect.signature(command, eval_str=True).parameters.values():
+            if own.name not in parts:
+                parameters.append(own.replace(kind=own.KEYWORD_ONLY))
+                continue
+            kind, options = parts[own.name]
+            defaults = {field.name: field.default for field in fields(kind)}
+            for name, option in options.items():
+                default = {MISSING: own.empty, (): None}.get(defaults[name], defaults[name])
+                parameters.append(own.replace(name=name, kind=own.KEYWORD_ONLY, default=default, annotation=option))
+
+        @functools.wraps(command)
+        def with_options(**values: Any) -> None:
+            for name, (kind, options) in parts.items():
+                given = {field: values.pop(field) for field in options}
+                values[name] = kind(**{field: value for field, value in given.items() if value is not None})
+            command(**values)
+
+        with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return with_options
+
+    return decorate
+
+
+def typed(context: typer.Context) -> str:
+    """The command line as it was typed."""
+    return shlex.join(["fairalm", *context.find_root().obj])

@@ -1,4 +1,4 @@
-"""The trade-off between error and gap as a picture."""
+"""The figure of the trade-off between error and gap."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fairalm._validation import FloatArray
-from fairalm.cli._fairlearn import LEGEND
-from fairalm.cli._rules import PLAIN, Result
-from fairalm.io import write_png
-from fairalm.methods import DEFAULT_METHOD
+from fairalm.cli.compare import DEFAULT, FAIRLEARN
+from fairalm.files import write_png
+from fairalm.runs.comparison import PLAIN, Result
 
-DEFAULT = DEFAULT_METHOD["sklearn"].name
-ROOM = 0.02  # error beyond the plain model's that is still drawn
+ROOM = 0.02  # error above the plain model's that is still shown
 
 
 def tradeoff(results: Sequence[Result], tol: float, title: str, path: Path) -> None:
-    """Draw test error against the gap, a point per rule with its intervals, and write a PNG.
+    """Draw test error against the gap, a point per method with its intervals, and write a PNG.
 
-    Labels stand in a row on top, in the order of the points, each joined to its point. Rules whose error is far above
+    Labels stand in a row on top, in the order of the points, each joined to its point. Methods whose error is far above
     the plain model's, which is the first result, are named below instead, so that the others can be told apart.
     """
     limit = float(results[0].error.value or 0) + ROOM
-    drawn = [r for r in results if r.gap.value is not None and float(r.error.value or 0) <= limit]
-    drawn.sort(key=lambda result: float(result.gap.value or 0))
-    gap = 100 * np.array([[r.gap.low, r.gap.value, r.gap.high] for r in drawn], dtype=float)
-    error = 100 * np.array([[r.error.low, r.error.value, r.error.high] for r in drawn], dtype=float)
+    shown = [r for r in results if r.gap.value is not None and float(r.error.value or 0) <= limit]
+    shown.sort(key=lambda result: float(result.gap.value or 0))
+    gap = 100 * np.array([[r.gap.low, r.gap.value, r.gap.high] for r in shown], dtype=float)
+    error = 100 * np.array([[r.error.low, r.error.value, r.error.high] for r in shown], dtype=float)
     figure = Figure(figsize=(9, 5.8), layout="constrained")
     axes = figure.add_subplot()
     right, low, high = 1.05 * gap.max(), error.min() - 0.3, error.max() + 0.1
@@ -36,18 +34,18 @@ def tradeoff(results: Sequence[Result], tol: float, title: str, path: Path) -> N
     axes.text(
         50 * tol, low, f" within {100 * tol:.3g} %", rotation=90, va="bottom", ha="center", color="#5a7d4a", size=8
     )
-    for result, x, y, place in zip(drawn, gap, error, _apart(gap[:, 1], right), strict=True):
-        color = _color(result.rule)
+    for result, x, y, place in zip(shown, gap, error, _apart(gap[:, 1], right), strict=True):
+        color = _color(result.method)
         axes.hlines(y[1], x[0], x[2], color=color, alpha=0.35, lw=1.2)
         axes.vlines(x[1], y[0], y[2], color=color, alpha=0.35, lw=1.2)
         axes.plot(x[1], y[1], "o", color=color, ms=8, mec="white", zorder=3)
         axes.plot([x[1], place], [y[1], high], color=color, alpha=0.6, lw=0.7, ls=":", clip_on=False)
-        label = f"{result.rule} (default)" if result.rule == DEFAULT else result.rule
-        weight = "bold" if result.rule in (PLAIN, DEFAULT) else "normal"
+        label = f"{result.method} (default)" if result.method == DEFAULT else result.method
+        weight = "bold" if result.method in (PLAIN, DEFAULT) else "normal"
         axes.text(place, high, f" {label}", rotation=40, rotation_mode="anchor", color=color, weight=weight)
     axes.set(xlim=(0, right), ylim=(low, high), ylabel="test error, %")
-    outside = [f"{r.rule} (error {r.error}, DEO {r.gap})" for r in results if r not in drawn]
-    note = f"\nOutside the picture: {'; '.join(outside)}" if outside else ""
+    outside = [f"{r.method} (error {r.error}, DEO {r.gap})" for r in results if r not in shown]
+    note = f"\nOutside the figure: {'; '.join(outside)}" if outside else ""
     axes.set_xlabel(f"test DEO, %: gap in true positive rates between the groups{note}")
     axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", size=11)
@@ -66,7 +64,7 @@ def _apart(places: FloatArray, right: float) -> FloatArray:
     return np.asarray(apart)
 
 
-def _color(rule: str) -> str:
-    if rule in LEGEND:
+def _color(method: str) -> str:
+    if method in FAIRLEARN:
         return "#b5651d"
-    return {PLAIN: "#444444", DEFAULT: "#0b3d75"}.get(rule, "#3b76b5")
+    return {PLAIN: "#444444", DEFAULT: "#0b3d75"}.get(method, "#3b76b5")

@@ -1,34 +1,57 @@
-"""How every command ends: errors as one sentence, warnings as one line, and the exit codes."""
+"""The command group: commands are imported when they run; errors are one sentence, with the exit codes below."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import warnings
 from typing import Any
 
 import typer
-from threadpoolctl import threadpool_limits
 from typer.core import TyperGroup
 
-from fairalm.cli._output import say_error
 from fairalm.exceptions import FairALMWarning, InputError
 
 EXIT_CODES = (
-    "Exit codes: 0 done, whether or not the criterion is met; 2 the input or an option cannot be used, and one sentence"
-    " on stderr says why; 1 anything unexpected, which is worth reporting as a bug."
+    "Exit codes: 0 done, whether or not the constraint is met; 2 the input or an option cannot be used, and one"
+    " sentence on stderr says why; 1 anything unexpected, which is worth reporting as a bug."
 )
 USER_ERROR = 2
+#: command -> one line of help, in the order of the root's help
+COMMANDS = {
+    "demo": "Show every method at work on shipped data, in a table and a figure.",
+    "train": "Train a fair model and measure it on rows it has not seen.",
+    "predict": "Predict the labels of a table with a trained model.",
+    "audit": "Measure given predictions by group.",
+    "compare": "Compare methods on one table over several splits.",
+    "report": "Write one page about one or more runs, to read, to mail and to print.",
+    "card": "Write a model card in Markdown, as the Hugging Face hub reads it.",
+    "cam": "Show where nets look, and measure it.",
+    "list": "List data sets, constraints, methods and estimators by name.",
+}
 
-# arguments of the library that are options here; those that are also plain words only where "=" follows
-_ARGUMENT = re.compile(
-    r"(?<!['\w])(?:(merge_below|max_iter|test_size|data_dir)|(missing|predictor|download|overwrite|positive|protected)(?==))"
-    r"(?:=(?:True|\.\.\.|'([^']*)'|(\d+(?:\.\d+)?))?)?"
-)
 
+class Commands(TyperGroup):
+    """The commands, each in the module of its name; the context's ``obj`` holds the arguments as typed."""
 
-class Guarded(TyperGroup):
-    """The command group; its context's ``obj`` holds the arguments as typed."""
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"fairalm.cli.{cmd_name}"), cmd_name)
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(cmd_name, help=keep_examples(command))(command)
+        return typer.main.get_command(app)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep the command line for metrics.json."""
@@ -37,24 +60,26 @@ class Guarded(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an error of the user's ends in one sentence and exit code 2."""
+        from threadpoolctl import threadpool_limits
+
         # more than one BLAS thread gains little on tables and costs a factor of six when the cores are busy
         with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairALMWarning)
-            warnings.showwarning = _show_warning
+            warnings.showwarning = show_warning
             try:
                 return super().invoke(ctx)
             except BrokenPipeError:
                 raise  # the reader left, as in `fairalm list | head -1`: typer ends quietly
             except InputError as error:
-                message = as_options(str(error))
+                message = error.spelled(as_option)
             except OSError as error:
                 message = f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error)
             except ImportError as error:
                 if "pip install" not in str(error):
                     raise
                 message = str(error)
-        say_error(f"Error: {message}")
+        _say_error(f"Error: {message}")
         raise typer.Exit(USER_ERROR)
 
 
@@ -63,22 +88,25 @@ def keep_examples(command: Any) -> str:
     return re.sub(r"\n\n(?=[^\n]+:\n  )", "\n\n\b\n", inspect.getdoc(command) or "")
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say_error(f"Warning: {as_options(str(message))}")
+def as_option(parameter: str, value: Any) -> str:
+    """A parameter as the command line spells it.
 
-
-def as_options(message: str) -> str:
-    """Name the library's arguments as the command line does.
-
-    >>> as_options("fill them, or pass missing='drop'")
-    'fill them, or pass --missing drop'
-    >>> as_options("test_size=0.3 of 40 rows leaves no test row")
-    '--test-size 0.3 of 40 rows leaves no test row'
+    >>> as_option("missing", "drop"), as_option("merge_below", None), as_option("download", True)
+    ('--missing drop', '--merge-below', '--download')
     """
+    option = "--" + parameter.replace("_", "-")
+    if value is None or value is True or value is ...:
+        return option
+    return " ".join(f"{option} {each}" for each in (value if isinstance(value, (list, tuple)) else [value]))
 
-    def option(match: re.Match[str]) -> str:
-        name = "--" + (match[1] or match[2]).replace("_", "-")
-        value = match[3] or match[4]
-        return f"{name} {value}" if value else name
 
-    return _ARGUMENT.sub(option, message)
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning in one line."""
+    text = message.spelled(as_option) if isinstance(message, FairALMWarning) else str(message)
+    _say_error(f"Warning: {text}")
+
+
+def _say_error(text: str) -> None:
+    from fairalm.cli._output import say_error
+
+    say_error(text)

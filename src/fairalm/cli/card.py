@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import say_path
-from fairalm.cli._tables import check_out
+from fairalm.cli._output import check_out, say_path
 from fairalm.cli.report import MinCell
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.report.card import model_card
 from fairalm.report.facts import MIN_CELL, gather
 
 
 def card(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder that fairalm train wrote.")],
+    run: opt.RunFolder,
     out: opt.OutFile = None,
     min_cell: MinCell = MIN_CELL,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Write a model card in Markdown, as the Hugging Face hub reads it.
 
-    What comes out: on stdout, or with -o in a .md file, the figures of fairalm report, headed by the hub's metadata.
+    What you get: on stdout, or with -o in a .md file, the figures of fairalm report, headed by the hub's metadata.
     Intended use and licence are yours to add.
 
     For example:

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import print_json, say, say_path, working
-from fairalm.cli._page import PAGE
-from fairalm.cli._tables import check_out
+from fairalm.cli._output import check_out, print_json, say, say_path, working
 from fairalm.report.facts import MIN_CELL, gather
 from fairalm.report.figures import write_figures
 from fairalm.report.page import vl_convert, write_page
 
-MinCell = Annotated[int, typer.Option(metavar="N", min=1, help="Fewest people of whom a count is shown.")]
+PAGE = Path("report.html")
+MinCell = Annotated[int, typer.Option(metavar="N", min=1, help="Smallest count of people that is shown.")]
 
 
 def report(
@@ -23,11 +22,11 @@ def report(
         list[Path],
         typer.Argument(metavar="RUN...", help="Folders of fairalm train, .json files of compare or demo."),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The .html file to write.")] = Path(PAGE),
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The .html file to write.")] = PAGE,
     min_cell: MinCell = MIN_CELL,
     maps: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder of fairalm cam. Mind that its pictures show people."),
+        typer.Option(metavar="DIR", help="Folder of fairalm cam. Its images may show people."),
     ] = None,
     figures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for the charts as .pdf and .png, for papers.")
@@ -37,9 +36,9 @@ def report(
 ) -> None:
     """Write one page about one or more runs, to read, to mail and to print.
 
-    What comes out: an .html file that needs no network: the verdict, the people, the rates per group, every model by
+    What you get: an .html file that needs no network: the verdict, the people, the rates per group, every model by
     error and gap with its threshold to move, the training, heat maps if a RUN has them, and what was done. The
-    criterion is that of the first RUN. No row of the data is in it, and no count of fewer than --min-cell people.
+    constraint is that of the first RUN. No row of the data is in it, and no count of fewer than --min-cell people.
 
     For example:
       fairalm report runs/adult
@@ -52,11 +51,11 @@ def report(
     with working("writing the page"):
         facts = gather(runs, min_cell=min_cell, maps=maps)
         size = write_page(out, facts)
-        drawn = write_figures(figures, facts) if figures is not None else []
+        charts = write_figures(figures, facts) if figures is not None else []
     if as_json:
-        print_json({"out": out, "bytes": size, "verdict": facts["verdict"], "figures": drawn})
+        print_json({"out": out, "bytes": size, "verdict": facts["verdict"], "figures": charts})
         return
-    say(f"{facts['criterion']['sentence']} {facts['verdict']['outcome'].capitalize()}. {facts['verdict']['text']}")
+    say(f"{facts['constraint']['sentence']} {facts['verdict']['outcome'].capitalize()}. {facts['verdict']['text']}")
     say_path(f"Page: {out}")
-    if drawn:
-        say_path(f"Figures: {', '.join(map(str, drawn))}")
+    if charts:
+        say_path(f"Figures: {', '.join(map(str, charts))}")

@@ -16,11 +16,12 @@ from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._german import load_german
 from fairalm.datasets._law import load_law
 from fairalm.datasets._preprocess import preprocess
-from fairalm.datasets._registry import load, names
-from fairalm.datasets._split import split
+from fairalm.datasets._registry import LOADERS, load, names
+from fairalm.datasets._split import split, stratified_folds
 from fairalm.datasets._table import read_table
 
 __all__ = [
+    "LOADERS",
     "Dataset",
     "load",
     "load_adult",
@@ -31,4 +32,5 @@ __all__ = [
     "preprocess",
     "read_table",
     "split",
+    "stratified_folds",
 ]

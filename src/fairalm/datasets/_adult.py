@@ -41,10 +41,6 @@ def load_adult(data_dir: DataDir = None) -> Dataset:
         Folder (or the one above its ``tabular`` folder) with the official adult.data and adult.test.
         Default: the copy shipped in the package, which gives the same data set.
 
-    Returns
-    -------
-    Dataset
-
     Examples
     --------
     >>> data = load_adult()

@@ -40,16 +40,11 @@ def load_compas(data_dir: DataDir = None, *, all_races: bool = False, with_score
     Parameters
     ----------
     data_dir : path, optional
-        Folder (or the one above its ``tabular`` folder) with ProPublica's compas-scores-two-years.csv.
-        Default: the copy shipped in the package, which gives the same data set.
+        As in :func:`load_adult`; the official file is ProPublica's compas-scores-two-years.csv.
     all_races : bool
         Keep all six races (6,172 rows).
     with_scores : bool
         Add COMPAS's own ``decile_score`` and ``v_decile_score`` (violence) to the features.
-
-    Returns
-    -------
-    Dataset
 
     Examples
     --------

@@ -10,16 +10,37 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import IntArray, check_binary, encode_groups
-from fairalm.datasets._table import check_frame, no_such
+from fairalm._validation import IntArray, check_binary, check_choice, encode_groups
+from fairalm.datasets._table import check_frame
 from fairalm.exceptions import InputError
 
 WIDTH = 80
 MOST_GROUPS = 12
 
 
+class LabelledRows:
+    """The label and the groups of a table's rows, for data sets of every kind."""
+
+    frame: pd.DataFrame
+    target: str
+    positive: Any
+    protected: tuple[str, ...]
+
+    @property
+    def y(self) -> IntArray:
+        """The label as 0 and 1 (1 = `positive`)."""
+        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
+
+    @property
+    def groups(self) -> pd.Series[Any] | pd.DataFrame:
+        """The protected column; a data frame if there are several."""
+        if len(self.protected) == 1:
+            return self.frame[self.protected[0]]
+        return self.frame[list(self.protected)]
+
+
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(LabelledRows):
     """A table, and which of its columns is the label, which protected, which may be used to predict.
 
     Attributes
@@ -95,10 +116,9 @@ class Dataset:
         check_frame(frame, "The table")
         protected, drop = _as_tuple(protected), _as_tuple(drop)
         for column in (target, *protected, *drop):
-            if column not in frame.columns:
-                raise no_such("column", column, frame.columns)
+            check_choice("column", column, frame.columns)
         if not protected:
-            raise InputError("No protected column is named: pass protected='...'.")
+            raise InputError("No protected column is named: pass {protected}.", protected=None)
         roles = (target, *protected, *drop)
         twice = sorted({column for column in roles if roles.count(column) > 1})
         if twice:
@@ -113,18 +133,6 @@ class Dataset:
     def X(self) -> pd.DataFrame:
         """The features."""
         return self.features_frame()
-
-    @property
-    def y(self) -> IntArray:
-        """The label as 0 and 1 (1 = `positive`)."""
-        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
-
-    @property
-    def groups(self) -> pd.Series[Any] | pd.DataFrame:
-        """The protected column; a data frame if there are several."""
-        if len(self.protected) == 1:
-            return self.frame[self.protected[0]]
-        return self.frame[list(self.protected)]
 
     def features_frame(self, *, with_protected: bool = False) -> pd.DataFrame:
         """Return the features, and on request the protected columns after them."""
@@ -144,8 +152,7 @@ class Dataset:
             raise InputError("protect() needs at least one column.")
         known = [c for c in self.frame.columns if c in self.features or c in self.protected]
         for column in columns:
-            if column not in known:
-                raise no_such("column", column, known)
+            check_choice("column", column, known)
         features = tuple(c for c in known if c not in columns)
         return replace(self, protected=tuple(dict.fromkeys(columns)), features=features)
 
@@ -157,14 +164,8 @@ class Dataset:
         for code in np.argsort(-groups.sizes, kind="stable")[:MOST_GROUPS]:
             size, rate = int(groups.sizes[code]), float(y[groups.codes == code].mean())
             name = groups.names[code]
-            rows.append(
-                (
-                    name if len(name) <= 40 else f"{name[:37]}...",
-                    f"{size:,}",
-                    f"{size / len(y):.1%}",
-                    f"{rate:.1%}",
-                )
-            )
+            shown = name if len(name) <= 40 else f"{name[:37]}..."
+            rows.append((shown, f"{size:,}", f"{size / len(y):.1%}", f"{rate:.1%}"))
         width = max(len(row[0]) for row in rows)
         lines = [
             *textwrap.wrap(f"{self.name}: {len(y):,} rows, {len(self.features)} features", WIDTH),
@@ -192,4 +193,4 @@ def _positive(labels: pd.Series[Any], positive: Any) -> Any:
             return label
     if positive is None:
         return high
-    raise InputError(f"positive={positive!r} is not a label of {labels.name!r}: it has {low!r} and {high!r}.")
+    raise InputError(f"{{positive}} is not a label of {labels.name!r}: it has {low!r} and {high!r}.", positive=positive)

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 
 DataDir = str | os.PathLike[str] | None
 DATA_VARIABLE = "FAIRALM_DATA"
@@ -55,12 +55,7 @@ def find(data_dir: str | os.PathLike[str], filename: str) -> Path:
     for path in (folder / filename, folder / "tabular" / filename):
         if path.is_file():
             return path
-    raise InputError(f"There is no {filename} in {folder} or {folder / 'tabular'}: check data_dir.")
-
-
-def cache_dir() -> Path:
-    """Return the user's cache folder for downloads."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairalm"
+    raise InputError(f"There is no {filename} in {folder} or {folder / 'tabular'}: check {{data_dir}}.", data_dir=None)
 
 
 def fetch(url: str, sha256: str, path: Path) -> None:
@@ -75,5 +70,6 @@ def fetch(url: str, sha256: str, path: Path) -> None:
     except (OSError, http.client.HTTPException) as error:
         raise InputError(
             f"{url} could not be fetched into {path.parent} ({error}):"
-            f" put {path.name} into a folder yourself and pass data_dir=."
+            f" put {path.name} into a folder yourself and pass that as {{data_dir}}.",
+            data_dir=None,
         ) from error

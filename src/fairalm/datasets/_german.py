@@ -10,76 +10,43 @@ from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import DataDir, find, read_official, read_shipped, typed
 from fairalm.exceptions import InputError
 
-# what each code stands for; None marks a number
-COLUMNS: dict[str, dict[str, str] | None] = {
-    "checking_account": {"A11": "below 0 DM", "A12": "0 to 200 DM", "A13": "200 DM or more", "A14": "none"},
-    "months": None,
-    "credit_history": {
-        "A30": "no credits",
-        "A31": "all paid here",
-        "A32": "paid so far",
-        "A33": "delays",
-        "A34": "critical",
-    },
-    "purpose": {
-        "A40": "new car",
-        "A41": "used car",
-        "A42": "furniture",
-        "A43": "radio or tv",
-        "A44": "appliances",
-        "A45": "repairs",
-        "A46": "education",
-        "A47": "vacation",
-        "A48": "retraining",
-        "A49": "business",
-        "A410": "other",
-    },
-    "amount": None,
-    "savings": {
-        "A61": "below 100 DM",
-        "A62": "100 to 500 DM",
-        "A63": "500 to 1000 DM",
-        "A64": "1000 DM or more",
-        "A65": "none or unknown",
-    },
-    "employment": {
-        "A71": "unemployed",
-        "A72": "below 1 year",
-        "A73": "1 to 4 years",
-        "A74": "4 to 7 years",
-        "A75": "7 years or more",
-    },
-    "installment_rate": None,
-    "personal_status": {
-        "A91": "male divorced",
-        "A92": "female not single",
-        "A93": "male single",
-        "A94": "male married",
-        "A95": "female single",
-    },
-    "other_debtors": {"A101": "none", "A102": "co-applicant", "A103": "guarantor"},
-    "residence": None,
-    "property": {
-        "A121": "real estate",
-        "A122": "savings or insurance",
-        "A123": "car or other",
-        "A124": "none or unknown",
-    },
-    "age": None,
-    "other_installments": {"A141": "bank", "A142": "stores", "A143": "none"},
-    "housing": {"A151": "rent", "A152": "own", "A153": "free"},
-    "credits": None,
-    "job": {
-        "A171": "unskilled non-resident",
-        "A172": "unskilled",
-        "A173": "skilled",
-        "A174": "highly qualified",
-    },
-    "dependents": None,
-    "telephone": {"A191": "no", "A192": "yes"},
-    "foreign_worker": {"A201": "yes", "A202": "no"},
-    "credit": {"1": "good", "2": "bad"},
-}
+# the columns of the file in their order; those with codes say what each code stands for, the others are numbers
+DOCUMENTED = """\
+checking_account: A11 below 0 DM, A12 0 to 200 DM, A13 200 DM or more, A14 none
+months
+credit_history: A30 no credits, A31 all paid here, A32 paid so far, A33 delays, A34 critical
+purpose: A40 new car, A41 used car, A42 furniture, A43 radio or tv, A44 appliances, A45 repairs,
+    A46 education, A47 vacation, A48 retraining, A49 business, A410 other
+amount
+savings: A61 below 100 DM, A62 100 to 500 DM, A63 500 to 1000 DM, A64 1000 DM or more, A65 none or unknown
+employment: A71 unemployed, A72 below 1 year, A73 1 to 4 years, A74 4 to 7 years, A75 7 years or more
+installment_rate
+personal_status: A91 male divorced, A92 female not single, A93 male single, A94 male married,
+    A95 female single
+other_debtors: A101 none, A102 co-applicant, A103 guarantor
+residence
+property: A121 real estate, A122 savings or insurance, A123 car or other, A124 none or unknown
+age
+other_installments: A141 bank, A142 stores, A143 none
+housing: A151 rent, A152 own, A153 free
+credits
+job: A171 unskilled non-resident, A172 unskilled, A173 skilled, A174 highly qualified
+dependents
+telephone: A191 no, A192 yes
+foreign_worker: A201 yes, A202 no
+credit: 1 good, 2 bad
+"""
+
+
+def _columns() -> dict[str, dict[str, str] | None]:
+    columns: dict[str, dict[str, str] | None] = {}
+    for line in DOCUMENTED.replace("\n    ", " ").splitlines():
+        name, _, codes = line.partition(": ")
+        columns[name] = dict(code.split(" ", 1) for code in codes.split(", ")) if codes else None
+    return columns
+
+
+COLUMNS = _columns()
 NUMBERS = tuple(column for column, codes in COLUMNS.items() if codes is None)
 FEATURES = tuple(column for column in COLUMNS if column not in ("foreign_worker", "credit"))
 DESCRIPTION = (
@@ -103,12 +70,7 @@ def load_german(data_dir: DataDir = None) -> Dataset:
     Parameters
     ----------
     data_dir : path, optional
-        Folder (or the one above its ``tabular`` folder) with the official german.data.
-        Default: the copy shipped in the package, which gives the same data set.
-
-    Returns
-    -------
-    Dataset
+        As in :func:`load_adult`; the official file is german.data.
 
     Examples
     --------

@@ -9,13 +9,13 @@ from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import (
     DATA_VARIABLE,
     DataDir,
-    cache_dir,
     fetch,
     find,
     read_official,
     typed,
 )
 from fairalm.exceptions import InputError
+from fairalm.files import cache_dir
 
 FILENAME = "lsac.csv"
 URL = (
@@ -58,15 +58,6 @@ def load_law(data_dir: DataDir = None, *, download: bool = False) -> Dataset:
     download : bool
         Fetch the file if it is in none of these: into `data_dir` if given, else into the cache.
 
-    Returns
-    -------
-    Dataset
-
-    Raises
-    ------
-    InputError
-        If the file is nowhere, or the download is not the expected file.
-
     Examples
     --------
     >>> data = load_law(download=True)  # doctest: +SKIP
@@ -95,7 +86,9 @@ def _locate(data_dir: DataDir, download: bool) -> Path:
     if not download:
         raise InputError(
             f"{FILENAME} is not in {' or '.join(str(folder) for folder in folders)}, and is not shipped:"
-            f" pass download=True, or its folder as data_dir= or in the environment variable {DATA_VARIABLE}."
+            f" pass {{download}}, or its folder as {{data_dir}} or in the environment variable {DATA_VARIABLE}.",
+            download=True,
+            data_dir=None,
         )
     path = folders[-1] / FILENAME
     fetch(URL, SHA256, path)

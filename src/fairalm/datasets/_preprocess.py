@@ -17,7 +17,7 @@ MOST_CATEGORIES = 64
 
 
 def preprocess(X: pd.DataFrame) -> ColumnTransformer:
-    """Choose the preparation of each column by its type; fit it on the training rows, in a pipeline.
+    """A transformer that prepares each column by its type, not fitted; fit it on the training rows, in a pipeline.
 
     Numbers: missing values become the median, then mean 0 and variance 1. Text, categories and booleans: one
     column of 0 and 1 per value, "missing" being a value; the rarest of more than 64 values share a column,
@@ -27,11 +27,6 @@ def preprocess(X: pd.DataFrame) -> ColumnTransformer:
     ----------
     X : pandas.DataFrame
         Only its column names and types are used.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
-        Not fitted.
 
     Examples
     --------

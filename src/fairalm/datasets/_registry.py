@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from fairalm._validation import check_choice
 from fairalm.datasets._adult import load_adult
 from fairalm.datasets._compas import load_compas
 from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import DataDir
 from fairalm.datasets._german import load_german
 from fairalm.datasets._law import load_law
-from fairalm.datasets._table import no_such
 
+#: The data sets by name; add your own loader to give it a name on the command line.
 LOADERS: dict[str, Callable[[DataDir], Dataset]] = {
     "adult": load_adult,
     "compas": load_compas,
@@ -21,7 +22,7 @@ LOADERS: dict[str, Callable[[DataDir], Dataset]] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names `load` knows.
+    """The names that `load` accepts.
 
     >>> names()
     ('adult', 'compas', 'german', 'law')
@@ -37,6 +38,5 @@ def load(name: str, data_dir: DataDir = None) -> Dataset:
     >>> load("german").name
     'german'
     """
-    if name not in LOADERS:
-        raise no_such("data set", name, LOADERS)
+    check_choice("data set", name, LOADERS)
     return LOADERS[name](data_dir)

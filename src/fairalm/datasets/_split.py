@@ -18,8 +18,8 @@ def split(
     """Split the rows in two, keeping the share of each label × group.
 
     Each combination of label and group gives its share to the test rows, rounded so that the total is
-    right, and keeps someone in training: a combination of one person stays there, and does not count towards
-    the total. A missing group is a group of its own.
+    right, and keeps at least one row in training: a combination with a single row stays there, and does not
+    count towards the total. A missing group is a group of its own.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def split(
     (700, 300, 11)
     """
     if not 0 < test_size < 1:
-        raise InputError(f"test_size must lie between 0 and 1; got {test_size!r}.")
+        raise InputError(f"{{test_size}} must lie between 0 and 1; got {test_size!r}.", test_size=None)
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise InputError(f"y must be one column; got shape {labels.shape}.")
@@ -60,7 +60,7 @@ def split(
     for code, n_test in enumerate(_shares(sizes, test_size)):
         test[rng.permutation(np.flatnonzero(cell == code))[:n_test]] = True
     if not test.any():
-        raise InputError(f"test_size={test_size} of {len(labels)} rows leaves no test row: pass more rows.")
+        raise InputError(f"{{test_size}} of {len(labels)} rows leave no test row: pass more.", test_size=test_size)
     return np.flatnonzero(~test), np.flatnonzero(test)
 
 
@@ -77,7 +77,7 @@ def _shares(sizes: IntArray, test_size: float) -> IntArray:
 def stratified_folds(
     positive: Any, group: IntArray, n_folds: int, rng: np.random.RandomState | np.random.Generator
 ) -> IntArray:
-    """A fold per row, every label × group spread as evenly as it can be."""
+    """A fold per row, with every label × group spread over the folds as evenly as possible."""
     order = rng.permutation(len(positive))
     cell = (2 * group + positive)[order]
     fold = np.empty(len(positive), dtype=np.int64)

@@ -1,12 +1,10 @@
-"""A user's own file as a table, and the checks every table passes."""
+"""Reading a file as a table, and the checks that every table passes."""
 
 from __future__ import annotations
 
 import csv
-import difflib
 import os
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -29,13 +27,6 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         At least one row, and column names that are text and differ.
-
-    Raises
-    ------
-    InputError
-        If there is no such file or it holds no usable table; one sentence says why.
-    ImportError
-        If a .parquet file is asked for and pyarrow is not installed.
 
     Examples
     --------
@@ -72,20 +63,6 @@ def check_frame(frame: pd.DataFrame, name: str) -> None:
         raise InputError(f"{name} has a column named {numbered[0]!r}: column names must be text, rename it.")
     if frame.empty:
         raise InputError(f"{name} has {len(frame)} rows and {frame.shape[1]} columns: nothing to learn from.")
-
-
-def no_such(what: str, name: str, known: Iterable[str]) -> InputError:
-    """Error for a name that is not among the known ones, with the nearest of them.
-
-    >>> raise no_such("column", "sexx", ["age", "sex"])
-    Traceback (most recent call last):
-    ...
-    fairalm.exceptions.InputError: There is no column 'sexx', did you mean 'sex'? There are: age, sex.
-    """
-    known = list(known)
-    near = difflib.get_close_matches(str(name), known, n=1)
-    hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
-    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.")
 
 
 def _check_distinct(columns: list[str], name: str) -> None:

@@ -1,11 +1,9 @@
 """Numbers about predictions, each with its interval on data the model was not fitted on."""
 
 from fairalm.measures.binning import bin_scores, merge_bins
+from fairalm.measures.definitions import MEASURES, definition_of, describe
 from fairalm.measures.entry import splits_entry
-from fairalm.measures.gaps import MEASURES, Definition, measure_all, measure_of, measures_of
-from fairalm.measures.intervals import difference_interval, range_interval, rate_interval, ratio_interval
-from fairalm.measures.measure import Measure, people_to_settle
-from fairalm.measures.named import (
+from fairalm.measures.gaps import (
     ddp,
     deo,
     deo_ratio,
@@ -15,22 +13,27 @@ from fairalm.measures.named import (
     error,
     error_parity,
     fpr_gap,
+    measure_all,
+    measure_of,
+    measures_of,
     predictive_parity,
 )
+from fairalm.measures.intervals import difference_interval, range_interval, rate_interval, ratio_interval
+from fairalm.measures.measure import Measure, people_to_settle
 from fairalm.measures.rates import RATES, GroupRates, group_rates
-from fairalm.measures.scorers import GapScorer, make_gap_scorer
+from fairalm.measures.scorers import make_gap_scorer
 
 __all__ = [
     "MEASURES",
     "RATES",
-    "Definition",
-    "GapScorer",
     "GroupRates",
     "Measure",
     "bin_scores",
     "ddp",
+    "definition_of",
     "deo",
     "deo_ratio",
+    "describe",
     "difference_interval",
     "dp_ratio",
     "equalized_odds",

@@ -1,4 +1,4 @@
-"""Histograms of scores that cannot single out a person."""
+"""Histograms of scores in which no person can be identified."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 
 from fairalm._validation import FloatArray, Groups, IntArray
+from fairalm.cells import BoolArray
 from fairalm.exceptions import InputError
-from fairalm.measures.labels import BoolArray
 
 N_BINS = 20  # before merging
 
 
 def bin_scores(scores: Any, positive: BoolArray, groups: Groups, *, min_cell: int = 10) -> dict[str, Any]:
-    """Count scores per group and label in shared bins.
+    """Count scores in shared bins: ``edges``, ``min_cell``, and ``counts[group]["target" or "other"]``.
 
-    Neighbouring bins are merged, into as many as possible, until each holds nobody or at least `min_cell`
-    people of every group and label. A group and label with fewer than `min_cell` people in all is suppressed:
-    its counts are None. The first and last bin also hold the scores beyond their outer edges, and edges are
-    round numbers, so that none is anybody's score.
+    Neighbouring bins are merged, into as many as possible, until each contains nobody or at least `min_cell` people of
+    every group and label. A group and label with fewer than `min_cell` people in all is suppressed: its counts are
+    None. The first and last bin also contain the scores beyond their outer edges. Edges are round numbers, not scores.
 
     Parameters
     ----------
@@ -30,12 +29,7 @@ def bin_scores(scores: Any, positive: BoolArray, groups: Groups, *, min_cell: in
     groups : Groups
         One group per row; rows marked -1 are left out.
     min_cell : int
-        Fewest people in a non-empty bin.
-
-    Returns
-    -------
-    dict
-        ``edges``, ``min_cell``, and ``counts[group]["target" or "other"]``, a list or None.
+        Fewest people of a group and label in a non-empty bin.
 
     Examples
     --------
@@ -72,20 +66,16 @@ def merge_bins(binned: dict[str, Any], min_cell: int) -> dict[str, Any]:
     """
     if min_cell <= binned["min_cell"]:
         return binned
-    cells = [(group, label) for group, labels in binned["counts"].items() for label in labels]
-    kept = [
-        (group, label)
-        for group, label in cells
-        if (row := binned["counts"][group][label]) is not None and (sum(row) >= min_cell or not any(row))
-    ]
     edges = binned["edges"]
-    table = np.array([binned["counts"][group][label] for group, label in kept], dtype=np.int64)
+    counts = {(group, label): row for group, labels in binned["counts"].items() for label, row in labels.items()}
+    kept = [cell for cell, row in counts.items() if row is not None and (sum(row) >= min_cell or not any(row))]
+    table = np.array([counts[cell] for cell in kept], dtype=np.int64)
     cuts = _merge(table.reshape(len(kept), len(edges) - 1), min_cell)
     merged = {cell: np.add.reduceat(row, cuts[:-1]).tolist() for cell, row in zip(kept, table, strict=True)}
-    counts = {
+    groups = {
         group: {label: merged.get((group, label)) for label in labels} for group, labels in binned["counts"].items()
     }
-    return {"edges": [edges[cut] for cut in cuts], "min_cell": min_cell, "counts": counts}
+    return {"edges": [edges[cut] for cut in cuts], "min_cell": min_cell, "counts": groups}
 
 
 def _check_scores(scores: Any, n_rows: int) -> FloatArray:
@@ -100,7 +90,7 @@ def _check_scores(scores: Any, n_rows: int) -> FloatArray:
 
 
 def _edges(values: FloatArray) -> FloatArray:
-    """Even edges: over [0, 1] for probabilities, else round numbers around the middle 98 %."""
+    """Evenly spaced edges: over [0, 1] for probabilities, else round numbers around the middle 98 %."""
     if not len(values) or (values.min() >= 0 and values.max() <= 1):
         return np.linspace(0, 1, N_BINS + 1).round(10)
     low, high = np.quantile(values, [0.01, 0.99])

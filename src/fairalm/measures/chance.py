@@ -1,4 +1,4 @@
-"""What a fair model looks unfair by: the gap that sampling alone shows."""
+"""The gap that a fair model shows through sampling noise."""
 
 from __future__ import annotations
 
@@ -9,16 +9,9 @@ from fairalm.exceptions import InputError
 
 
 def chance_gap(rate: float, n0: int, n1: int) -> float:
-    """Mean absolute difference of two groups' rates when both are the same in truth.
+    """Mean absolute difference of two observed rates, from `n0` and `n1` rows, when both have the same true `rate`.
 
-    A measured gap of about this size says nothing; a much smaller one is luck.
-
-    Parameters
-    ----------
-    rate : float
-        The common rate, between 0 and 1.
-    n0, n1 : int
-        People in each group's cell.
+    A measured gap of about this size is no evidence of unfairness; a much smaller one is luck.
 
     Examples
     --------
@@ -28,13 +21,7 @@ def chance_gap(rate: float, n0: int, n1: int) -> float:
     0.0
     """
     if not 0 <= rate <= 1 or min(n0, n1) < 1:
-        raise InputError(f"A rate lies in 0..1 and cells hold people; got {rate!r}, {n0} and {n1}.")
-    counts, chances = zip(*(_likely(rate, n) for n in (n0, n1)), strict=True)
-    difference = abs(counts[0][:, None] / n0 - counts[1][None, :] / n1)
-    return float(chances[0] @ difference @ chances[1])
-
-
-def _likely(rate: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Counts that are not next to impossible, and their probabilities."""
-    counts = np.arange(binom.ppf(1e-12, n, rate), binom.ppf(1 - 1e-12, n, rate) + 1)
-    return counts, binom.pmf(counts, n, rate)
+        raise InputError(f"`rate` must lie in [0, 1] and each cell needs a row; got {rate!r}, {n0} and {n1}.")
+    # counts that are not almost impossible
+    k0, k1 = (np.arange(binom.ppf(1e-12, n, rate), binom.ppf(1 - 1e-12, n, rate) + 1) for n in (n0, n1))
+    return float(binom.pmf(k0, n0, rate) @ abs(k0[:, None] / n0 - k1 / n1) @ binom.pmf(k1, n1, rate))

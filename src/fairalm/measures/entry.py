@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import FloatArray
+from fairalm.constraints import Constraint
 from fairalm.measures.binning import bin_scores
 from fairalm.measures.gaps import measures_of
 from fairalm.measures.intervals import rate_interval
-from fairalm.measures.labels import binarize
-from fairalm.measures.rates import RATES, GroupRates, as_groups, count
+from fairalm.measures.rates import RATES, GroupRates, as_groups, binarize, count
 
 
 def splits_entry(
@@ -20,27 +19,21 @@ def splits_entry(
     scores: Any = None,
     *,
     sensitive_features: Any,
+    constraint: Constraint | None = None,
     target: Any = None,
     min_cell: int = 10,
     train: bool = False,
 ) -> dict[str, Any]:
-    """Return what metrics.json keeps under ``splits.<name>``, ready for JSON.
+    """Return the entry ``splits.<name>`` of metrics.json: every measure, ``groups`` with counts and rates, ``scores``.
 
     Parameters
     ----------
-    y_true, y_pred, sensitive_features, target
-        As in :func:`group_rates`.
+    y_true, y_pred, sensitive_features, target, constraint, train
+        As in :func:`measure_all`.
     scores : array-like of float, optional
         Probabilities or decision values of the target; without them there is no ``scores`` key.
     min_cell : int
         Fewest people in a non-empty bin of ``scores``.
-    train : bool
-        The model was fitted on these people: no intervals.
-
-    Returns
-    -------
-    dict
-        One key per measure (``Measure.to_dict()``), ``groups.<name>`` with counts and rates, and ``scores``.
 
     Examples
     --------
@@ -51,7 +44,8 @@ def splits_entry(
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true))
     rates = count(true, pred, groups, target)
-    entry: dict[str, Any] = {name: measure.to_dict() for name, measure in measures_of(rates, train=train).items()}
+    measures = measures_of(rates, train=train, constraint=constraint)
+    entry: dict[str, Any] = {name: measure.to_dict() for name, measure in measures.items()}
     entry["groups"] = _groups_entry(rates, train)
     if scores is not None:
         entry["scores"] = bin_scores(scores, true, groups, min_cell=min_cell)
@@ -62,10 +56,7 @@ def _groups_entry(rates: GroupRates, train: bool) -> dict[str, Any]:
     tables = {rate: _rate_rows(rates, rate, train) for rate in RATES}
     return {
         name: {
-            "tp": int(rates.tp[code]),
-            "fp": int(rates.fp[code]),
-            "tn": int(rates.tn[code]),
-            "fn": int(rates.fn[code]),
+            **{count: int(getattr(rates, count)[code]) for count in ("tp", "fp", "tn", "fn")},
             "rates": {rate: rows[code] for rate, rows in tables.items()},
         }
         for code, name in enumerate(rates.names)
@@ -75,15 +66,12 @@ def _groups_entry(rates: GroupRates, train: bool) -> dict[str, Any]:
 def _rate_rows(rates: GroupRates, rate: str, train: bool) -> list[dict[str, Any]]:
     """Return {value, low, high, n} of one rate, per group."""
     k, n = rates.counts(rate)
-    low, high = rate_interval(k, n)
-    if train:
-        low = high = np.full(len(n), np.nan)
-    columns = (_plain(column) for column in (rates.value(rate), low, high))
+    low, high = np.full((2, len(n)), np.nan) if train else rate_interval(k, n)
     return [
-        {"value": value, "low": lower, "high": upper, "n": int(people)}
-        for value, lower, upper, people in zip(*columns, n, strict=True)
+        {"value": _number(value), "low": _number(lower), "high": _number(upper), "n": int(people)}
+        for value, lower, upper, people in zip(rates.value(rate), low, high, n, strict=True)
     ]
 
 
-def _plain(column: FloatArray) -> list[float | None]:
-    return [None if np.isnan(value) else float(value) for value in column]
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

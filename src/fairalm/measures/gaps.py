@@ -1,68 +1,38 @@
-"""The registry of measures and how each is computed from the counts."""
+"""Every measure, computed from the counts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from fairalm._validation import IntArray
+from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
+from fairalm.measures.definitions import MEASURES, Definition, definition_of
 from fairalm.measures.intervals import range_interval, rate_interval, ratio_interval
 from fairalm.measures.measure import Measure
 from fairalm.measures.rates import GroupRates, group_rates
 
-SMALL_CELL = 10  # people; below this a measure's note names the cell
+SMALL_CELL = 10  # rows; below this a measure's note names the cell
 
 
-@dataclass(frozen=True)
-class Definition:
-    """What a measure compares, and how.
-
-    Attributes
-    ----------
-    rates : tuple of str
-        Rates compared over the groups, one per event; the worst event counts.
-    kind : {"overall", "difference", "ratio"}
-        One rate of everyone; largest minus smallest; smallest over largest.
-    description : str
-        One line for tables and help.
-    """
-
-    rates: tuple[str, ...]
-    kind: Literal["overall", "difference", "ratio"]
-    description: str
-
-
-MEASURES: Mapping[str, Definition] = {
-    "error": Definition(("error",), "overall", "share of wrong predictions"),
-    "deo": Definition(("fnr",), "difference", "difference of equal opportunity: TPR (or FNR) over the groups"),
-    "fpr_gap": Definition(("fpr",), "difference", "difference of false positive rates"),
-    "equalized_odds": Definition(("fnr", "fpr"), "difference", "larger of the TPR and FPR differences"),
-    "ddp": Definition(("selection",), "difference", "difference of demographic parity: selection rates"),
-    "error_parity": Definition(("error",), "difference", "difference of error rates (the paper's DP)"),
-    "predictive_parity": Definition(("fdr",), "difference", "difference of FDR (or PPV) among predicted positives"),
-    "dp_ratio": Definition(("selection",), "ratio", "smallest over largest selection rate"),
-    "deo_ratio": Definition(("tpr",), "ratio", "smallest over largest true positive rate"),
-    "equalized_odds_ratio": Definition(("tpr", "fpr"), "ratio", "smaller of the TPR and FPR ratios"),
-}
-
-
-def measure_of(name: str, rates: GroupRates, *, level: float = 0.95, train: bool = False) -> Measure:
-    """Compute one registered measure from counts.
+def measure_of(
+    which: str | Constraint | type[Constraint], rates: GroupRates, *, level: float = 0.95, train: bool = False
+) -> Measure:
+    """Compute one measure from counts.
 
     Parameters
     ----------
-    name : str
-        A key of ``MEASURES``.
+    which : str or Constraint
+        A key of ``MEASURES``, or a constraint, built in or your own: the largest difference of its rates.
     rates : GroupRates
-        The counts.
+        The counts, from :func:`group_rates`.
     level : float
         Nominal coverage of the interval.
     train : bool
-        The model was fitted on these people: no interval, and the measure says so.
+        The model was fitted on these rows: no interval, and the measure says so.
 
     Examples
     --------
@@ -70,13 +40,10 @@ def measure_of(name: str, rates: GroupRates, *, level: float = 0.95, train: bool
     >>> print(measure_of("deo", rates))
     undefined (0 people in b, y=1)
     """
-    if name not in MEASURES:
-        raise InputError(f"There is no measure {name!r}; choose from {', '.join(MEASURES)}.")
-    definition = MEASURES[name]
+    definition = definition_of(which)
+    k, n = (np.stack(counts) for counts in zip(*map(rates.counts, definition.rates.values()), strict=True))
     if definition.kind == "overall":
-        k, n = (counts.sum(keepdims=True)[None] for counts in rates.counts(definition.rates[0]))
-    else:
-        k, n = (np.stack(counts) for counts in zip(*map(rates.counts, definition.rates), strict=True))
+        k, n = k.sum(keepdims=True), n.sum(keepdims=True)
     used = n[n > 0]
     undefined = _why_undefined(definition, rates, k, n)
     value = low = high = signed = None
@@ -84,24 +51,20 @@ def measure_of(name: str, rates: GroupRates, *, level: float = 0.95, train: bool
         value, signed = _value(definition, k, n)
         if not train:
             interval = {"overall": rate_interval, "difference": range_interval, "ratio": ratio_interval}
-            ends = interval[definition.kind](k, n, level)
-            low, high = (float(np.squeeze(end)) for end in ends)
-    return Measure(
-        name,
-        value,
-        low,
-        high,
-        n=int(used.sum()),
-        n_min=int(used.min(initial=used.sum())),
-        signed=signed,
-        note=undefined or _note(definition, rates, n),
-        split="train" if train else "heldout",
-    )
+            low, high = (float(np.squeeze(end)) for end in interval[definition.kind](k, n, level))
+    n_all, n_min = int(used.sum()), int(used.min(initial=used.sum()))
+    note = undefined or _note(definition, rates, n)
+    return Measure(definition.name, value, low, high, n_all, n_min, signed, note, "train" if train else "heldout")
 
 
-def measures_of(rates: GroupRates, *, level: float = 0.95, train: bool = False) -> dict[str, Measure]:
-    """Compute every registered measure from counts; parameters as in :func:`measure_of`."""
-    return {name: measure_of(name, rates, level=level, train=train) for name in MEASURES}
+def measures_of(
+    rates: GroupRates, *, level: float = 0.95, train: bool = False, constraint: Constraint | None = None
+) -> dict[str, Measure]:
+    """Compute every registered measure from counts, and that of your own `constraint`; see :func:`measure_of`."""
+    measures = {name: measure_of(name, rates, level=level, train=train) for name in MEASURES}
+    if constraint is not None and definition_of(constraint).name not in MEASURES:
+        measures[constraint.measure] = measure_of(constraint, rates, level=level, train=train)
+    return measures
 
 
 def measure_all(
@@ -110,17 +73,13 @@ def measure_all(
     *,
     sensitive_features: Any,
     target: Any = None,
+    constraint: Constraint | None = None,
     level: float = 0.95,
     train: bool = False,
 ) -> dict[str, Measure]:
-    """Compute every registered measure; the people are counted once.
+    """Compute every registered measure, and that of your own `constraint`, from labels and predictions.
 
-    Parameters
-    ----------
-    y_true, y_pred, sensitive_features, target
-        As in :func:`group_rates`.
-    level, train
-        As in :func:`measure_of`.
+    `level` and `train` are those of :func:`measure_of`, the other parameters those of :func:`group_rates`.
 
     Examples
     --------
@@ -130,7 +89,53 @@ def measure_all(
     12.5 % [6.6, 21.5]
     """
     rates = group_rates(y_true, y_pred, sensitive_features=sensitive_features, target=target)
-    return measures_of(rates, level=level, train=train)
+    return measures_of(rates, level=level, train=train, constraint=constraint)
+
+
+@dataclass(frozen=True)
+class MeasureFunction:
+    """The measure ``MEASURES[name]`` as a function of labels and predictions.
+
+    Examples
+    --------
+    >>> y_true, y_pred = [1] * 80, [1] * 60 + [0] * 20
+    >>> print(deo(y_true, y_pred, sensitive_features=["F"] * 40 + ["M"] * 40))
+    50.0 % [32.6, 65.0]
+    >>> print(error(y_true, y_pred))
+    25.0 % [16.5, 35.5]
+    """
+
+    name: str
+
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        *,
+        sensitive_features: Any = None,
+        target: Any = None,
+        level: float = 0.95,
+        train: bool = False,
+    ) -> Measure:
+        """Measure predictions; parameters as in :func:`measure_all`, but the error needs no `sensitive_features`."""
+        if sensitive_features is None:
+            if MEASURES[self.name].kind != "overall":
+                raise InputError(f"`sensitive_features` is missing: {self.name} compares groups, one value per row.")
+            sensitive_features = np.zeros(len(y_true), dtype=np.int64)
+        rates = group_rates(y_true, y_pred, sensitive_features=sensitive_features, target=target)
+        return measure_of(self.name, rates, level=level, train=train)
+
+
+error = MeasureFunction("error")
+deo = MeasureFunction("deo")
+fpr_gap = MeasureFunction("fpr_gap")
+equalized_odds = MeasureFunction("equalized_odds")
+ddp = MeasureFunction("ddp")
+error_parity = MeasureFunction("error_parity")
+predictive_parity = MeasureFunction("predictive_parity")
+dp_ratio = MeasureFunction("dp_ratio")
+deo_ratio = MeasureFunction("deo_ratio")
+equalized_odds_ratio = MeasureFunction("equalized_odds_ratio")
 
 
 def _value(definition: Definition, k: IntArray, n: IntArray) -> tuple[float, float | None]:
@@ -155,29 +160,24 @@ def _why_undefined(definition: Definition, rates: GroupRates, k: IntArray, n: In
     short = (n > 0).sum(axis=1) < 2
     if short.any():
         return f"undefined ({_cells(definition, rates, n, (n == 0) & short[:, None])})"
-    zero = [rates.event(rate) for rate, counts in zip(definition.rates, k, strict=True) if not counts.any()]
-    if definition.kind == "ratio" and zero:
-        return f"undefined (every rate is 0{', ' + zero[0] if zero[0] else ''})"
+    if definition.kind == "ratio" and not k.any(axis=1).all():
+        event = rates.event(list(definition.rates.values())[int(np.argmin(k.any(axis=1)))])
+        return f"undefined (every rate is 0{', ' * bool(event)}{event})"
     return ""
 
 
 def _note(definition: Definition, rates: GroupRates, n: IntArray) -> str:
     if definition.kind == "overall":
         return f"small cell: {n.item()} people" if n.item() < SMALL_CELL else ""
-    parts = []
-    if (n == 0).any():
-        parts.append(f"left out: {_cells(definition, rates, n, n == 0)}")
-    small = (n > 0) & (n < SMALL_CELL)
-    if small.any():
-        parts.append(f"small cell: {_cells(definition, rates, n, small)}")
-    return "; ".join(parts)
+    named = {"left out": n == 0, "small cell": (n > 0) & (n < SMALL_CELL)}
+    return "; ".join(f"{text}: {_cells(definition, rates, n, cells)}" for text, cells in named.items() if cells.any())
 
 
 def _cells(definition: Definition, rates: GroupRates, n: IntArray, chosen: Any) -> str:
     """Say in words which cells, at most three of them: "4 people in Female, y=1"."""
-    texts = []
+    texts, events = [], [rates.event(share) for share in definition.rates.values()]
     for event, group in np.argwhere(chosen)[:3]:
-        where = ", ".join(filter(None, (rates.names[group], rates.event(definition.rates[event]))))
+        where = ", ".join(filter(None, (rates.names[group], events[event])))
         count = int(n[event, group])
         texts.append(f"{count} {'person' if count == 1 else 'people'} in {where}")
     others = int(chosen.sum()) - len(texts)

@@ -2,8 +2,10 @@
 
 Everything starts from one interval for a single rate: the union of Wilson's score interval and Jeffreys'
 equal-tailed one. Differences and ratios are built from its two ends (MOVER: Newcombe's square-and-add for
-differences, Donner and Zou's form for ratios), so nothing here searches or iterates.
-``benchmarks/coverage.py`` prints coverage and width beside those of the alternatives.
+differences, Donner and Zou's form for ratios), without search or iteration. ``benchmarks/coverage.py`` prints
+coverage and width beside those of the alternatives.
+
+Every function takes counts, `k` out of `n`, and the nominal coverage `level`, and returns the ends low and high.
 """
 
 from __future__ import annotations
@@ -18,21 +20,13 @@ from fairalm._validation import FloatArray
 from fairalm.exceptions import InputError
 
 Interval = tuple[FloatArray, FloatArray]
+CELLS = (-3, -2, -1)  # axes of tables over all pairs: events, groups, groups
 
 
 def rate_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Interval:
     """Interval for one rate, `k` out of `n`: from the lower of Wilson's and Jeffreys' ends to the higher.
 
-    Parameters
-    ----------
-    k, n : array-like of int
-        Counts; they broadcast. With ``n == 0`` both ends are NaN.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    low, high : ndarray
+    Counts broadcast. With ``n == 0`` both ends are NaN.
 
     Examples
     --------
@@ -54,16 +48,7 @@ def difference_interval(
         low  = d - sqrt((p0 - l0)^2 + (u1 - p1)^2)
         high = d + sqrt((u0 - p0)^2 + (p1 - l1)^2)
 
-    Parameters
-    ----------
-    k0, n0, k1, n1 : array-like of int
-        Counts in the two cells; they broadcast. An empty cell gives NaN.
-    level : float
-        Nominal coverage.
-
-    Returns
-    -------
-    low, high : ndarray
+    Counts broadcast. An empty cell gives NaN.
 
     Examples
     --------
@@ -87,17 +72,8 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     soon as the one pair that is truly widest does. With two groups and one event this is the signed interval
     folded at 0.
 
-    Parameters
-    ----------
-    k, n : array-like of int, shape (groups,) or (..., events, groups)
-        Counts per cell. Cells with ``n == 0`` are left out, and so is an event with fewer than two others.
-    level : float
-        Nominal coverage of the interval for the one reported number.
-
-    Returns
-    -------
-    low, high : ndarray, of the leading shape
-        NaN where no two cells can be compared.
+    Counts have shape (groups,) or (..., events, groups), the ends the leading shape. Cells with ``n == 0`` are left
+    out, and so is an event with fewer than two others; where no two cells can be compared, the ends are NaN.
 
     Examples
     --------
@@ -110,27 +86,15 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     lower = _outer(np.subtract, p, p) - _outer(np.hypot, p - low, high - p)
     p, low, high = _rate(k, n, _critical(level))
     upper = _outer(np.subtract, p, p) + _outer(np.hypot, high - p, p - low)
-    largest_low = np.where(pair, lower, -np.inf).max(axis=(-3, -2, -1))
-    largest_high = np.where(pair, upper, -np.inf).max(axis=(-3, -2, -1))
+    largest_low, largest_high = (np.where(pair, ends, -np.inf).max(axis=CELLS) for ends in (lower, upper))
     return _where_any(pair, np.maximum(largest_low, 0.0), np.minimum(largest_high, 1.0))
 
 
 def ratio_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Interval:
     """Interval for the smallest over the largest rate, and for the smallest such ratio over several events.
 
-    The mirror image of :func:`range_interval`: here the upper end carries the correction for all pairs.
-
-    Parameters
-    ----------
-    k, n : array-like of int, shape (groups,) or (..., events, groups)
-        Counts per cell. Cells with ``n == 0`` are left out, and so is an event with fewer than two others.
-    level : float
-        Nominal coverage of the interval for the one reported number.
-
-    Returns
-    -------
-    low, high : ndarray, of the leading shape
-        NaN where no two cells can be compared. Where every rate is 0 the data say nothing: [0, 1].
+    The mirror image of :func:`range_interval`, for counts of the same shape: here the upper end is corrected for the
+    number of pairs. Where every rate is 0 the data say nothing: [0, 1].
 
     Examples
     --------
@@ -139,9 +103,9 @@ def ratio_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     [0.457, 0.961]
     """
     k, n, pair, simultaneous = _cells(k, n, level)
-    smallest_low = np.where(pair, _ratio_low(k, n, _critical(level)), np.inf).min(axis=(-3, -2, -1))
+    smallest_low = np.where(pair, _ratio_low(k, n, _critical(level)), np.inf).min(axis=CELLS)
     # the upper end of p_i / p_j is one over the lower end of p_j / p_i
-    largest_inverse = np.where(pair, _ratio_low(k, n, simultaneous), -np.inf).max(axis=(-3, -2, -1))
+    largest_inverse = np.where(pair, _ratio_low(k, n, simultaneous), -np.inf).max(axis=CELLS)
     return _where_any(pair, np.minimum(smallest_low, 1.0), 1.0 / np.maximum(largest_inverse, 1.0))
 
 
@@ -172,7 +136,7 @@ def _cells(k: npt.ArrayLike, n: npt.ArrayLike, level: float) -> tuple[FloatArray
     if k.ndim == 1:
         k, n = k[None], n[None]
     pair = (n > 0)[..., :, None] & (n > 0)[..., None, :] & ~np.eye(n.shape[-1], dtype=bool)
-    n_pairs = pair.sum(axis=(-3, -2, -1), keepdims=True)[..., 0] // 2
+    n_pairs = pair.sum(axis=CELLS, keepdims=True)[..., 0] // 2
     return k, n, pair, _critical(level, n_pairs)
 
 
@@ -193,5 +157,5 @@ def _ratio_low(k: FloatArray, n: FloatArray, z: Any) -> Any:
 
 
 def _where_any(pair: Any, low: FloatArray, high: FloatArray) -> Interval:
-    found = pair.any(axis=(-3, -2, -1))
-    return np.where(found, low, np.nan)[()], np.where(found, high, np.nan)[()]
+    is_defined = pair.any(axis=CELLS)
+    return np.where(is_defined, low, np.nan)[()], np.where(is_defined, high, np.nan)[()]

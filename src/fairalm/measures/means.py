@@ -13,14 +13,9 @@ from fairalm.measures.measure import Measure
 
 
 def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
-    """Mean, lower and upper end of Student's interval.
+    """Mean, lower and upper end of Student's interval of nominal coverage `level`, for independent numbers.
 
-    Parameters
-    ----------
-    values : array-like of float
-        Independent numbers. A NaN makes the result NaN; a single number has no interval, and its ends are NaN.
-    level : float
-        Nominal coverage.
+    A NaN among the values makes the result NaN. A single number has no interval: its ends are NaN.
 
     Examples
     --------
@@ -41,15 +36,9 @@ def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> tuple[float, fl
 def means_of(table: pd.DataFrame, *, note: str = "") -> dict[str, Measure]:
     """Mean of each column with its 95 % interval over the rows.
 
-    Rows are taken as independent draws. Columns of numbers get :func:`mean_interval`; columns of true and false are
-    shares, and get :func:`fairalm.measures.rate_interval`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row per seed or image, for example.
-    note : str
-        The note of every mean that is defined and has an interval.
+    Rows, one per seed or image for example, are taken as independent draws. Columns of numbers get
+    :func:`mean_interval`; columns of true and false are shares, and get :func:`fairalm.measures.rate_interval`. `note`
+    is the note of every mean that has an interval.
 
     Examples
     --------
@@ -62,14 +51,9 @@ def means_of(table: pd.DataFrame, *, note: str = "") -> dict[str, Measure]:
 
 
 def differences_of(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
-    """Mean of first less second with its 95 % interval, row by row.
+    """Mean of first less second, row by row, with its 95 % interval.
 
     The pairing takes out what the two rows have in common, such as a difficult seed or image.
-
-    Parameters
-    ----------
-    first, second : DataFrame
-        With the same columns, and the same rows in the same order.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One reported number: its value, its interval, and what it rests on."""
+"""One reported number: its value, its interval, and the data behind it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ class Measure:
         None when it is undefined; `note` says why.
     low, high : float or None
         Ends of the interval; None on training data and when undefined.
-    n : int
-        People in the cells it rests on.
-    n_min : int
-        People in the smallest of these cells.
+    n, n_min : int
+        People in the cells it rests on, and in the smallest of them.
     signed : float or None
         mu0 - mu1 for a difference between two groups; over several events, of the one with the larger gap.
     note : str
-        "" or what to know before relying on the number: small or empty cells.
+        Names small or empty cells; "" if there are none.
     split : {"heldout", "train"}
         Whether the model was fitted on this data.
 
@@ -53,16 +51,7 @@ class Measure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the name, ready for JSON."""
-        return {
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "n": self.n,
-            "n_min": self.n_min,
-            "signed": self.signed,
-            "note": self.note,
-            "split": self.split,
-        }
+        return {name: value for name, value in vars(self).items() if name != "name"}
 
     def __str__(self) -> str:
         if self.value is None:
@@ -73,16 +62,11 @@ class Measure:
 
 
 def people_to_settle(measure: Measure, tol: float) -> int | None:
-    """About how many people the smallest cell would need for the interval to leave out `tol`.
+    """About how many people the smallest cell would need for the interval to exclude `tol`.
 
-    All cells are taken to grow alike and the value to stay, so that the half-width shrinks with the square
-    root of the number of people.
-
-    Returns
-    -------
-    int or None
-        The present number if the interval leaves `tol` out already; None if the measure is undefined, has no
-        interval, or sits on `tol`, where no number of people is enough.
+    This assumes that all cells grow alike and that the value stays, so that the half-width shrinks with the square root
+    of the number of people. The present number is returned if the interval excludes `tol` already; None if the measure
+    is undefined, has no interval, or equals `tol`, where no number of people is enough.
 
     Examples
     --------
@@ -95,8 +79,7 @@ def people_to_settle(measure: Measure, tol: float) -> int | None:
         return None
     if not measure.low <= tol <= measure.high:
         return measure.n_min
-    distance = abs(measure.value - tol)
+    half_width, distance = max(measure.value - measure.low, measure.high - measure.value), abs(measure.value - tol)
     if distance == 0:
         return None
-    half_width = max(measure.value - measure.low, measure.high - measure.value)
     return max(measure.n_min, math.ceil(round(measure.n_min * (half_width / distance) ** 2, 6)))

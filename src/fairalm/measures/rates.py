@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from fairalm._validation import FloatArray, Groups, IntArray, encode_groups
+from fairalm.cells import BoolArray
 from fairalm.exceptions import InputError
-from fairalm.measures.labels import BoolArray, binarize
 
-# rate -> (counts above, counts below the line)
-RATES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+Share = tuple[tuple[str, ...], tuple[str, ...]]  # counts above and below the line, each in the order tp, fp, tn, fn
+RATES: Mapping[str, Share] = {
     "error": (("fp", "fn"), ("tp", "fp", "tn", "fn")),
     "selection": (("tp", "fp"), ("tp", "fp", "tn", "fn")),
     "base_rate": (("tp", "fn"), ("tp", "fp", "tn", "fn")),
@@ -26,19 +28,14 @@ RATES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
+def share_of(rate: str | Share) -> Share:
+    """The definition of a rate, which may be given by its name in ``RATES``."""
+    return RATES[rate] if isinstance(rate, str) else rate
+
+
 @dataclass(frozen=True, eq=False)
 class GroupRates:
-    """Confusion counts per group; every rate comes with its numerator and denominator.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The groups.
-    tp, fp, tn, fn : ndarray of int, shape (groups,)
-        People by label and prediction; positive means "equal to `target`".
-    target : object
-        The label whose errors count.
-    """
+    """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`."""
 
     names: tuple[str, ...]
     tp: IntArray
@@ -47,35 +44,28 @@ class GroupRates:
     fn: IntArray
     target: Any
 
-    def counts(self, rate: str) -> tuple[IntArray, IntArray]:
-        """Numerator and denominator of a rate (a key of ``RATES``), per group."""
-        above, below = RATES[rate]
-        return self._sum(above), self._sum(below)
+    def counts(self, rate: str | Share) -> tuple[IntArray, IntArray]:
+        """Numerator and denominator of a rate, per group."""
+        none = np.zeros_like(self.tp)
+        k, n = (sum((getattr(self, name) for name in names), start=none) for names in share_of(rate))
+        return k, n
 
-    def value(self, rate: str) -> FloatArray:
-        """Return the rate per group, NaN where nobody is in the cell."""
+    def value(self, rate: str | Share) -> FloatArray:
+        """Return the rate per group, NaN where the cell is empty."""
         k, n = self.counts(rate)
         return k / np.where(n > 0, n, np.nan)
 
-    def event(self, rate: str) -> str:
-        """Return in words the event a rate is taken over; "" for everyone.
-
-        >>> group_rates([1, 0], [1, 1], sensitive_features=["a", "b"]).event("fpr")
-        'y≠1'
-        """
-        below = RATES[rate][1]
+    def event(self, rate: str | Share) -> str:
+        """The rows that a rate is taken over, in words such as "y=1"; "" for all rows."""
+        below = share_of(rate)[1]
         words: dict[tuple[str, ...], str] = {
+            ("tp", "fp", "tn", "fn"): "",
             ("tp", "fn"): f"y={self.target}",
             ("fp", "tn"): f"y≠{self.target}",
             ("tp", "fp"): f"predicted {self.target}",
+            ("tn", "fn"): f"not predicted {self.target}",
         }
-        return words.get(below, "")
-
-    def _sum(self, fields: tuple[str, ...]) -> IntArray:
-        total = np.zeros_like(self.tp)
-        for field in fields:
-            total = total + getattr(self, field)
-        return total
+        return words.get(below, " or ".join(below))
 
 
 def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: Any = None) -> GroupRates:
@@ -84,9 +74,9 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
     Parameters
     ----------
     y_true, y_pred : array-like
-        Labels and predicted labels; any two values, of which one may be absent.
+        Labels and predicted labels; any two values, one of which may be absent.
     sensitive_features : array-like, Series, data frame, dict of columns, or Groups
-        The protected attribute, one value per row. Give a ``Groups`` to keep groups that are absent from this
+        The protected attribute, one value per row. Pass a ``Groups`` to keep groups that are absent from this
         sample; its rows marked -1 are left out.
     target : object, optional
         The label that counts as positive; by default the larger of the two.
@@ -113,9 +103,54 @@ def as_groups(sensitive_features: Any, n_rows: int) -> Groups:
     """Encode the protected attribute; a ``Groups`` passes through if it fits."""
     if not isinstance(sensitive_features, Groups):
         return encode_groups(sensitive_features, n_rows=n_rows, min_groups=1)
-    if len(sensitive_features.codes) != n_rows:
-        raise InputError(
-            f"`sensitive_features` has {len(sensitive_features.codes)} rows, the data has {n_rows}:"
-            " pass one group per row."
-        )
+    if (n_codes := len(sensitive_features.codes)) != n_rows:
+        raise InputError(f"`sensitive_features` has {n_codes} rows, the data has {n_rows}: pass one group per row.")
     return sensitive_features
+
+
+def binarize(y_true: Any, y_pred: Any, *, target: Any = None) -> tuple[BoolArray, BoolArray, Any]:
+    """Return `y_true` and `y_pred` as booleans (True = target), and the target.
+
+    The default target is the larger of the values in either column, as in scikit-learn. If all values are the same -1,
+    0 or 1, the target is 1.
+
+    >>> binarize(["yes", "yes"], ["yes", "no"])
+    (array([ True,  True]), array([ True, False]), 'yes')
+    """
+    true, pred = _column(y_true, "y_true"), _column(y_pred, "y_pred")
+    if len(true) != len(pred):
+        raise InputError(f"y_pred has {len(pred)} rows, y_true has {len(true)}: pass one prediction per row.")
+    values = {value for column in (true, pred) for value in pd.unique(column).tolist()}
+    target = target.item() if isinstance(target, np.generic) else target
+    try:
+        labels = sorted(values if target is None else values | {target})
+    except TypeError:
+        kinds = " and ".join(sorted({type(value).__name__ for value in (*values, target)} - {"NoneType"}))
+        raise InputError(f"Labels, predictions and target mix {kinds}: give all the same type.") from None
+    if len(labels) > 2:
+        shown = ", ".join(repr(value) for value in labels[:5]) + (", ..." if len(labels) > 5 else "")
+        raise InputError(
+            f"Only two labels are supported; y_true, y_pred and target have {len(labels)} ({shown}):"
+            " pass predicted labels, not scores, and choose one label against the rest."
+        )
+    if target is None:
+        target = _default_target(labels)
+    return true == target, pred == target, target
+
+
+def _column(values: Any, name: str) -> npt.NDArray[Any]:
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise InputError(f"{name} must be one column; got shape {column.shape}.")
+    if missing := int(pd.isna(column).sum()):
+        raise InputError(f"{name} has {missing} missing values: drop or fill those rows first.")
+    return column
+
+
+def _default_target(labels: list[Any]) -> Any:
+    if len(labels) == 2:
+        return labels[1]
+    if labels and labels[0] in (-1, 0, 1):
+        return 1
+    why = f"the only label is {labels[0]!r}" if labels else "there are no rows"
+    raise InputError(f"The target is unknown because {why}: pass `target`, the label whose errors count.")

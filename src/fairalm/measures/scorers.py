@@ -8,54 +8,41 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
-from fairalm.exceptions import InputError
-from fairalm.measures.gaps import MEASURES, measure_of
+from fairalm.constraints import Constraint
+from fairalm.measures.definitions import definition_of
+from fairalm.measures.gaps import measure_of
 from fairalm.measures.rates import group_rates
 
 
 class GapScorer(BaseEstimator):  # type: ignore[misc]
-    """Score an estimator by a measure of its predictions; greater is better: minus a gap, plus a ratio.
-
-    A ``BaseEstimator`` for its metadata routing: it asks for ``sensitive_features`` unless told otherwise
-    with ``set_score_request``. An undefined measure scores NaN.
-
-    Parameters
-    ----------
-    measure : str
-        A key of ``MEASURES``.
-    target : object, optional
-        The label that counts as positive; by default the estimator's last class.
-    """
+    """Scorer made by :func:`make_gap_scorer`; a ``BaseEstimator`` because that can request ``sensitive_features``."""
 
     __metadata_request__score = {"sensitive_features": True, "estimator": UNUSED}  # noqa: RUF012
 
-    def __init__(self, measure: str, target: Any = None) -> None:
+    def __init__(self, measure: str | Constraint, target: Any = None) -> None:
         self.measure = measure
         self.target = target
 
-    def __call__(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
-        """Score, as scikit-learn calls a scorer."""
-        return self.score(estimator, X, y, sensitive_features=sensitive_features)
-
     def score(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
-        """Predict `X` and compare with `y`."""  # a method of this name, because routing reads its signature
-        target = self.target
-        if target is None and hasattr(estimator, "classes_"):
-            target = estimator.classes_[-1]
+        """Predict `X` and compare with `y`; routing reads the signature of a method of this name."""
+        target = getattr(estimator, "classes_", [None])[-1] if self.target is None else self.target
         rates = group_rates(y, estimator.predict(X), sensitive_features=sensitive_features, target=target)
-        value = measure_of(self.measure, rates, train=True).value  # train: no interval is needed
-        if value is None:
-            return math.nan
-        return value if MEASURES[self.measure].kind == "ratio" else 0.0 - value
+        value = measure_of(self.measure, rates, train=True).value  # no interval
+        sign = 1.0 if definition_of(self.measure).kind == "ratio" else -1.0
+        return math.nan if value is None else 0.0 + sign * value  # 0.0, not -0.0
+
+    __call__ = score
 
 
-def make_gap_scorer(measure: str, *, target: Any = None) -> GapScorer:
+def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScorer:
     """Make a scorer for model selection out of a measure.
+
+    Greater is better: the score is minus the error or gap, plus the ratio, and NaN where the measure is undefined.
 
     Parameters
     ----------
-    measure : str
-        A key of ``MEASURES``, for example "deo".
+    measure : str or Constraint
+        As in :func:`measure_of`, for example "deo".
     target : object, optional
         The label that counts as positive; by default the estimator's last class.
 
@@ -67,6 +54,5 @@ def make_gap_scorer(measure: str, *, target: Any = None) -> GapScorer:
     >>> make_gap_scorer("deo")(model, X, y, sensitive_features=sex)
     0.0
     """
-    if measure not in MEASURES:
-        raise InputError(f"There is no measure {measure!r}; choose from {', '.join(MEASURES)}.")
+    definition_of(measure)  # refuses what cannot be measured
     return GapScorer(measure, target)

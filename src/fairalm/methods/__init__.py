@@ -1,4 +1,4 @@
-"""The training rules, one per file, and their registry."""
+"""The methods, one per file, and their registry."""
 
 from fairalm.methods.augmented import AugmentedLagrangian
 from fairalm.methods.base import Dual, Method, Traits
@@ -26,7 +26,7 @@ METHODS: dict[str, type[Method]] = {
     )
 }
 
-#: The rule each backend uses when none is named: the winner, untuned, of `make bench`.
+#: The method each backend uses if the user names none: the winner of `make bench`, without tuning.
 DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "last-layer": SecantALM, "nn": PIControl}
 
 __all__ = [

@@ -1,10 +1,10 @@
-"""What every training rule is: a table of means in, a table of weights out, its multipliers passed along."""
+"""What every method is: a table of means in, a table of weights out, its multipliers passed along."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,26 +13,30 @@ from fairalm.exceptions import InputError
 from fairalm.moments import Array, Moments, namespace
 
 
+class NoMemory(NamedTuple):
+    """The memory of a method that remembers nothing but its multipliers."""
+
+
 @dataclass(frozen=True)
 class Dual:
-    """The state of a rule between two rounds.
+    """The state of a method between two rounds.
 
     Parameters
     ----------
     value : array
-        The multipliers, shape (events, rows); rules with two per row stack them first.
+        The multipliers, shape (events, rows); methods with two per row stack them first.
     tol : float
-        The criterion's tolerance.
+        The constraint's tolerance.
     t : int
         The round to come, from 1.
-    memory : tuple of arrays
-        What a rule remembers besides.
+    memory : NamedTuple of arrays
+        What the method remembers besides.
     """
 
     value: Array
     tol: float
     t: int = 1
-    memory: tuple[Array, ...] = ()
+    memory: NamedTuple = NoMemory()  # noqa: RUF009  # immutable
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class FairALM(Method):
         return moments.pull(dual.value) + self._eta(dual) * moments.reach
 
     def step(self, moments: Moments, dual: Dual) -> Dual:
-        """Lambda + eta d."""
+        """lambda + eta d."""
         return replace(dual, value=dual.value + self._eta(dual) * moments.gap)
 
 
@@ -82,6 +82,6 @@ class FairALMLinear(Method):
         return moments.pull(dual.value)
 
     def step(self, moments: Moments, dual: Dual) -> Dual:
-        """Lambda + (eta / t) d."""
+        """lambda + (eta / t) d."""
         value = dual.value + self.eta / dual.t * moments.gap
         return replace(dual, value=clip_to(value, self.bound))

@@ -13,7 +13,7 @@ from fairalm.moments import Array, Moments, namespace
 class Reweight(Method):
     """Penalty sum of eta_c mu_c, eta_c proportional to 1 / n_c and summing to one. Appendix, "Reweight".
 
-    It balances losses, so it suits criteria whose mu is an error. Under demographic parity mu is a selection rate,
+    It balances losses, so it suits constraints whose mu is an error. Under demographic parity mu is a selection rate,
     and the penalty lowers that of everyone.
     """
 

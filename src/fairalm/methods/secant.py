@@ -1,12 +1,13 @@
-"""The default of the backends that fit a whole model per round: the dual step is measured, not given."""
+"""The default where a round fits a whole model: the dual step is measured, not given."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from fairalm._validation import FloatArray
 from fairalm.methods.base import Dual, Method, Traits, soft
 from fairalm.moments import Array, Moments
 
@@ -14,16 +15,29 @@ AIM = 0.5  # where in the tolerance the search aims: half-way, so that a near mi
 FIRST_STEP = 6.0  # first guess of the response of one gap: plain weights per unit of gap
 SHARED_STEP = 4.0  # the same for several gaps, which move each other
 LONGEST_STEP = 1.0  # in plain weights
-FARTHEST = 100.0  # in plain weights: whoever is fitted to a hundred times his weight will not move any more
-RESOLUTION = 1e-3  # of the multiplier, in plain weights: finer than this nothing more is found
+FARTHEST = 100.0  # in plain weights: beyond 100 times its weight a row has no further effect
+RESOLUTION = 1e-3  # of the multiplier, in plain weights: a finer search finds no other model
+
+
+class Search(NamedTuple):
+    """What the search for the multiplier of one gap remembers; NaN where nothing was measured yet.
+
+    Multipliers are in plain weights, gaps less their aim.
+    """
+
+    share: FloatArray  # one plain weight, in units of the multiplier
+    near: FloatArray  # (multiplier, gap) of the last model on the plain model's side
+    far: FloatArray  # (multiplier, gap) of the last model beyond zero
+    slope: FloatArray  # multiplier per unit of gap
+    longest: FloatArray  # longest step that is allowed next
 
 
 @dataclass(frozen=True)
 class SecantALM(Method):
     """Weights C'lambda; lambda ← lambda + eta_t d, with an eta_t that needs no tuning.
 
-    Algorithm 1's dual step with the step size measured in place of eta / t. A round costs a whole fit, so it must land
-    in few rounds. Multipliers are counted in units of the people they move
+    Algorithm 1's dual step with a measured step size instead of eta / t. Each round costs a whole fit, so few rounds
+    must suffice. Multipliers are counted in plain weights of the rows they move
     (:attr:`fairalm.moments.Moments.row_share`), which makes the first step right to within a small factor on any table.
 
     With one gap (two groups, one event), eta_t = -Δlambda / Δd, the secant of the response measured so far, kept inside
@@ -38,9 +52,9 @@ class SecantALM(Method):
 
     def start(self, moments: Moments, tol: float) -> Dual:
         """Multipliers 0; nothing measured yet."""
-        share = np.asarray(moments.row_share, dtype=float)
-        unseen = np.full(2, np.nan)
-        return Dual(np.zeros_like(share), tol, memory=(share, unseen, unseen, np.array([FIRST_STEP, LONGEST_STEP])))
+        share, unseen = np.asarray(moments.row_share, dtype=float), np.full(2, np.nan)
+        search = Search(share, near=unseen, far=unseen, slope=np.array(FIRST_STEP), longest=np.array(LONGEST_STEP))
+        return Dual(np.zeros_like(share), tol, memory=search)
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
         """C'lambda."""
@@ -48,42 +62,41 @@ class SecantALM(Method):
 
     def step(self, moments: Moments, dual: Dual) -> Dual:
         """Lambda + eta_t d, eta_t measured."""
-        gap, share = np.asarray(moments.gap, dtype=float), dual.memory[0]
+        gap, search = np.asarray(moments.gap, dtype=float), dual.memory
+        assert isinstance(search, Search)
         if gap.size == 1:
-            return _secant(float(gap.item()), dual)
-        eta = SHARED_STEP / np.sqrt(dual.t) * share
+            return _secant(float(gap.item()), dual, search)
+        eta = SHARED_STEP / np.sqrt(dual.t) * search.share
         return replace(dual, value=soft(dual.value + eta * gap, AIM * eta * dual.tol))
 
 
-def _secant(gap: float, dual: Dual) -> Dual:
-    """One step of a bracketed secant. Points are (lambda in plain weights, gap less its aim).
-
-    `near` is the last point on the plain model's side, `far` the last beyond; pace is (slope, longest step).
-    """
-    share, near, far, pace = dual.memory
-    unit = float(share.item()) or 1.0
-    here = float(dual.value.item()) / unit
+def _secant(gap: float, dual: Dual, search: Search) -> Dual:
+    """One step of a bracketed secant."""
+    plain_weight = float(search.share.item()) or 1.0
+    here = float(dual.value.item()) / plain_weight
     if abs(gap) <= dual.tol:
         return dual
     side = np.sign(here) if here else np.sign(gap)
-    point, before = np.array([here, gap - side * AIM * dual.tol]), near
+    point, before = np.array([here, gap - side * AIM * dual.tol]), search.near
     is_first, shrinks = np.isnan(before).any(), True
     if is_first or np.sign(point[1]) == np.sign(before[1]):
-        near = point
+        search = search._replace(near=point)
     else:
-        shrinks = np.isnan(far).any() or abs(here - near[0]) < 0.5 * abs(far[0] - near[0])
-        far = point
+        width = abs(search.far[0] - search.near[0])
+        shrinks = np.isnan(width) or abs(here - search.near[0]) < 0.5 * width
+        search = search._replace(far=point)
+    near, far = search.near, search.far
     if np.isnan(far).any():
-        slope, longest = pace
+        slope, longest = search.slope, search.longest
         if not is_first:
             fell, moved = before[1] - near[1], near[0] - before[0]
             slope = np.clip(moved / fell, slope / 4, slope * 4) if fell * moved > 0 else slope * 4
         after = float(np.clip(here + np.clip(slope * near[1], -longest, longest), -FARTHEST, FARTHEST))
-        pace = np.array([slope, 2 * longest])
+        search = search._replace(slope=np.asarray(slope), longest=2 * longest)
     else:
         width = far[0] - near[0]
         if abs(width) < RESOLUTION:
             return dual
-        share_of = near[1] / (near[1] - far[1]) if shrinks else 0.5
-        after = near[0] + float(np.clip(share_of, 0.1, 0.9)) * width
-    return replace(dual, value=np.full_like(dual.value, after * unit), memory=(share, near, far, pace))
+        fraction = near[1] / (near[1] - far[1]) if shrinks else 0.5
+        after = near[0] + float(np.clip(fraction, 0.1, 0.9)) * width
+    return replace(dual, value=np.full_like(dual.value, after * plain_weight), memory=search)

@@ -1,7 +1,7 @@
-"""Adversarial debiasing: a second network guesses the group from the output, and the first unlearns what gives it away.
+"""Adversarial debiasing: a second network predicts the group from the net's output, and the net learns to prevent that.
 
 Zhang, Lemoine and Mitchell, "Mitigating unwanted biases with adversarial learning", 2018: the paper's baseline
-"adversarial". It trains a second network, so it is no `Method` and stands apart from the constrained loss.
+"adversarial". It trains a second network, so it is not a `Method`.
 """
 
 from __future__ import annotations
@@ -15,38 +15,26 @@ from torch import Tensor, nn
 from fairalm.constraints import Constraint, DemographicParity, EqualizedOdds, EqualOpportunity, PredictiveEquality
 from fairalm.exceptions import InputError
 from fairalm.nn.batch import check_shapes
-from fairalm.nn.distributed import n_ranks, summed
+from fairalm.nn.distributed import n_ranks, sum_over_ranks
 from fairalm.nn.surrogates import target_margin
 
-KNOWN = (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds)
+SUPPORTED = (DemographicParity, EqualOpportunity, PredictiveEquality, EqualizedOdds)
 
 
 class LinearAdversary(nn.Module):
-    """The 2018 paper's own: linear in s = sigmoid((1 + |c|) margin), and in s y and s (1 - y) where it sees the label.
+    """The 2018 paper's: linear in s = sigmoid((1 + |c|) margin), and in s y and s (1 - y) if it sees the label y.
 
-    It starts knowing nothing, with all weights 0: the order of the groups does not matter, no random number is drawn.
-
-    Parameters
-    ----------
-    n_groups : int
-        One logit for each.
-    sees_label : bool
-        Whether its input has a second column, 1 where the label is the target.
-
-    Examples
-    --------
-    >>> LinearAdversary(3, sees_label=True)(torch.tensor([[0.5, 1.0], [-0.2, 0.0]])).shape
-    torch.Size([2, 3])
+    All weights start at 0, so the order of the groups does not matter and no random number is drawn.
     """
 
     def __init__(self, n_groups: int, *, sees_label: bool) -> None:
         super().__init__()
-        self.c = nn.Parameter(torch.ones(()))  # at 0, |c| has no slope and would stay there
+        self.c = nn.Parameter(torch.ones(()))  # not 0, where the gradient of |c| is 0
         self.weight = nn.Parameter(torch.zeros(n_groups, 3 if sees_label else 1))
         self.bias = nn.Parameter(torch.zeros(n_groups))
 
     def forward(self, seen: Tensor) -> Tensor:
-        """Logits of the groups, from the margin, or the margin and the label, of each row."""
+        """Logits of the groups, from each row's margin, or margin and label."""
         s = torch.sigmoid((1 + self.c.abs()) * seen[:, :1])
         label = seen[:, 1:]
         columns = torch.cat([s, s * label, s * (1 - label)], dim=1) if label.shape[1] else s
@@ -54,16 +42,16 @@ class LinearAdversary(nn.Module):
 
 
 class Adversarial(nn.Module):
-    """Trains an adversary beside your net and writes the net's gradients: ``g - proj_h(g) - alpha h``.
+    """Trains an adversary beside your net and computes the net's gradients: ``g - proj_h(g) - alpha h``.
 
     g is the gradient of your loss, h that of the adversary's cross-entropy, both by the net's parameters. The
-    projection takes one inner product over all parameters together; tensor by tensor, it would be another method.
-    The adversary sees the margin of the target: of everyone (`DemographicParity`), of those the criterion is about
-    (`EqualOpportunity`, `PredictiveEquality`), or of everyone together with the label (`EqualizedOdds`).
+    projection uses one inner product over all parameters together, not one per tensor. The adversary sees the margin of
+    the target: for all rows (`DemographicParity`), for the rows of the constraint's event (`EqualOpportunity`,
+    `PredictiveEquality`), or for all rows together with the label (`EqualizedOdds`).
 
-    Under ``torch.distributed`` both gradients are summed over the ranks before the projection: keep the net out of
-    DistributedDataParallel and start every rank from the same parameters. Do not scale the loss (``GradScaler``):
-    the scale would divide alpha.
+    In a :class:`Trainer`, pass it as ``backward=``. In a loop of your own under ``torch.distributed``, start every rank
+    from the same parameters and do not wrap the net in DistributedDataParallel: both gradients are summed over the
+    ranks here, before the projection. Do not scale the loss (``GradScaler``): the scale would divide alpha.
 
     Parameters
     ----------
@@ -72,17 +60,17 @@ class Adversarial(nn.Module):
     n_groups : int
         Groups are integers 0..n_groups-1.
     alpha : float
-        How hard the net works against the adversary; may be changed between steps.
+        Weight of the adversary's gradient; may be changed between steps.
     lr : float
-        Step of the adversary's own optimiser, Adam without momentum. It should learn faster than the net.
+        Learning rate of the adversary, trained by Adam without momentum. It should learn faster than the net.
     adversary : torch.nn.Module, optional
-        Takes a tensor of shape (n, 1), the margin, or (n, 2), margin and label, and gives (n, n_groups) logits;
+        Takes a tensor of shape (n, 1), the margin, or (n, 2), margin and label, and returns (n, n_groups) logits;
         by default :class:`LinearAdversary`.
 
     Attributes
     ----------
     last : Tensor or None
-        The adversary's mean loss on the last batch it saw; log(n_groups) is that of a coin.
+        The adversary's mean loss on its last batch; log(n_groups) is that of a random guess.
 
     Examples
     --------
@@ -108,10 +96,10 @@ class Adversarial(nn.Module):
         adversary: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        if not isinstance(constraint, KNOWN):
+        if not isinstance(constraint, SUPPORTED):
             raise InputError(
-                f"An adversary knows {', '.join(known.__name__ for known in KNOWN)}; got {constraint!r}: choose one of"
-                " these, or ConstrainedLoss, which takes every criterion."
+                f"Adversarial supports {', '.join(kind.__name__ for kind in SUPPORTED)}; got {constraint!r}: choose one"
+                " of these, or use ConstrainedLoss, which takes every constraint."
             )
         if n_groups < 2:
             raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
@@ -127,7 +115,7 @@ class Adversarial(nn.Module):
         self.target = 1 if constraint.target is None else int(constraint.target)
         self.sees_label = isinstance(constraint, EqualizedOdds)
         self.adversary = LinearAdversary(n_groups, sees_label=self.sees_label) if adversary is None else adversary
-        # without momentum: with it, the two run round each other and the gap swings from one sign to the other
+        # without momentum, which makes the gap oscillate around 0
         self.optimizer = torch.optim.Adam(self.adversary.parameters(), lr=lr, betas=(0.0, 0.999))
         self.last: Tensor | None = None
 
@@ -145,7 +133,7 @@ class Adversarial(nn.Module):
         y : tensor of n labels
         group : integer tensor of shape (n,)
         parameters : iterable of Parameter
-            The net's: those your optimiser steps. The adversary's own are passed over.
+            The net's: those of your optimiser. The adversary's own are skipped.
         """
         own = [parameter for parameter in self.adversary.parameters() if parameter.requires_grad]
         ids = {id(parameter) for parameter in self.adversary.parameters()}
@@ -157,8 +145,8 @@ class Adversarial(nn.Module):
             theirs = torch.autograd.grad(guess, own + net, retain_graph=True, allow_unused=True)
         ours = torch.autograd.grad(loss / n_ranks(), net, allow_unused=True)
         if all(gradient is None for gradient in ours):
-            raise InputError("None of `parameters` takes part in the loss: pass those of the net that gave logits.")
-        summed = _over_ranks(_filled([*theirs, *ours], own + net + net))
+            raise InputError("None of `parameters` takes part in the loss: pass those of the net that made the logits.")
+        summed = sum_over_ranks(*_filled([*theirs, *ours], own + net + net))
         steps, h, g = summed[: len(own)], summed[len(own) : -len(net)], summed[-len(net) :]
         for parameter, gradient in zip(net, self._combine(g, h), strict=True):
             parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
@@ -166,14 +154,14 @@ class Adversarial(nn.Module):
             for parameter, gradient in zip(own, steps, strict=True):
                 parameter.grad = gradient
             self.optimizer.step()
-            self.optimizer.zero_grad()  # an optimiser that holds these parameters too must not step them again
+            self.optimizer.zero_grad()  # the net's optimiser, if it holds these parameters too, must not step them
 
     def get_extra_state(self) -> dict[str, Any]:
         """The adversary's optimiser."""
         return {"optimizer": self.optimizer.state_dict()}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Take the adversary's optimiser up again."""
+        """Restore the adversary's optimiser."""
         self.optimizer.load_state_dict(state["optimizer"])
 
     def _combine(self, g: Sequence[Tensor], h: Sequence[Tensor]) -> list[Tensor]:
@@ -183,7 +171,7 @@ class Adversarial(nn.Module):
         return [a - ((share + self.alpha) * b).to(a.dtype) for a, b in zip(g, h, strict=True)]
 
     def _loss(self, logits: Tensor, y: Tensor, group: Tensor) -> Tensor | None:
-        """The adversary's mean loss over the people of all ranks, this rank's part; None if there is nobody."""
+        """The adversary's mean loss over the rows of all ranks, this rank's part of it; None without rows."""
         margin, positive = target_margin(logits, self.target), y.reshape(-1) == self.target
         seen = torch.stack([margin, positive.to(margin.dtype)], dim=1) if self.sees_label else margin[:, None]
         rows = torch.ones_like(positive)
@@ -191,18 +179,18 @@ class Adversarial(nn.Module):
             rows = positive
         elif isinstance(self.constraint, PredictiveEquality):
             rows = ~positive
-        (n,) = _over_ranks([rows.sum()])
+        (n,) = sum_over_ranks(rows.sum())
         if n == 0:
             return None
         seen = seen[rows]
         guess = self.adversary(seen)
         if guess.shape != (len(seen), self.n_groups):
             raise InputError(
-                f"The adversary gave {tuple(guess.shape)} for {len(seen)} rows: it must give one logit for each of the"
-                f" {self.n_groups} groups."
+                f"The adversary returned {tuple(guess.shape)} for {len(seen)} rows: it must return one logit for each"
+                f" of the {self.n_groups} groups."
             )
-        loss = nn.functional.cross_entropy(guess, group[rows].long(), reduction="sum") / n
-        (self.last,) = _over_ranks([loss.detach()])
+        loss: Tensor = nn.functional.cross_entropy(guess, group[rows].long(), reduction="sum") / n
+        (self.last,) = sum_over_ranks(loss.detach())
         return loss
 
     def _check(self, loss: Tensor, logits: Tensor, y: Tensor, group: Tensor, net: list[nn.Parameter]) -> None:
@@ -218,7 +206,7 @@ class Adversarial(nn.Module):
             raise InputError(f"loss must be one number; got {tuple(loss.shape)}: take the mean.")
         for name, value in (("loss", loss), ("logits", logits)):
             if not value.requires_grad:
-                raise InputError(f"{name} carries no gradient: pass it as the net gave it, not detached.")
+                raise InputError(f"{name} carries no gradient: pass it as the net returned it, not detached.")
             if not bool(value.isfinite().all()):
                 raise InputError(f"{name} is not finite: the net has diverged, or its input has NaN.")
         if not net:
@@ -230,18 +218,9 @@ def _filled(gradients: Sequence[Tensor | None], parameters: Sequence[Tensor]) ->
 
 
 def _dot(left: Sequence[Tensor], right: Sequence[Tensor]) -> Tensor:
-    """The inner product over all tensors together, added up in float32 at least."""
+    """The inner product over all tensors together, summed in float32 or better."""
     total = torch.zeros((), device=left[0].device)
     for a, b in zip(left, right, strict=True):
         precise = torch.promote_types(a.dtype, torch.float32)
         total = total + (a.to(precise) * b.to(precise)).sum()
     return total
-
-
-def _over_ranks(tensors: Sequence[Tensor]) -> list[Tensor]:
-    """Each tensor summed over all ranks, by one all-reduce."""
-    if n_ranks() == 1:
-        return list(tensors)
-    packed = summed(torch.cat([tensor.flatten() for tensor in tensors]))
-    parts = torch.split(packed, [tensor.numel() for tensor in tensors])
-    return [part.view_as(tensor).to(tensor.dtype) for part, tensor in zip(parts, tensors, strict=True)]

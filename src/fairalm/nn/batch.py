@@ -1,4 +1,4 @@
-"""The rows of a batch as the sums see them, and what can be wrong with a batch."""
+"""The rows of a batch by label and group, and what can be wrong with a batch."""
 
 from __future__ import annotations
 
@@ -15,70 +15,72 @@ from fairalm.moments import Array
 INTEGERS = {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
 
-class Rows(NamedTuple):
+class Batch(NamedTuple):
     """A batch, one number per row: numpy's on the host, else tensors.
 
     Parameters
     ----------
     margin : array
-        The target's lead.
-    labels, positive : array
-        The labels, and whether they are the target.
+        How far the target's logit leads.
+    labels : array
+        The labels.
+    positive : bool array
+        Which labels are the target.
     code : int array
-        ``2 * group + positive``: which label × group.
+        ``group + n_groups * positive``: which label and group.
+    n_groups : int
     """
 
     margin: Array
     labels: Array
     positive: Array
     code: Array
+    n_groups: int
 
     @classmethod
-    def of(cls, margin: Tensor, y: Tensor, group: Tensor, *, target: int, host: bool) -> Rows:
-        """Lay a batch out."""
+    def of(cls, margin: Tensor, y: Tensor, group: Tensor, *, target: int, n_groups: int, host: bool) -> Batch:
+        """Read margins, labels and groups."""
         margins: Array = margin.detach()
-        labels: Array = y if y.ndim == 1 else y.reshape(-1)
+        labels: Array = y.reshape(-1)
         groups: Array = group
         if host:  # numpy has no bfloat16
             margins, groups = margins.numpy(), groups.numpy()
             labels = (labels.float() if labels.dtype == torch.bfloat16 else labels).numpy()
         positive = labels == target
-        return cls(margins, labels, positive, 2 * groups + positive)
+        return cls(margins, labels, positive, groups + n_groups * positive, n_groups)
 
     @property
-    def wrong(self) -> Array:
+    def errors(self) -> Array:
         """0/1 errors."""
         differs = self.positive != (self.margin > 0)
         return differs if isinstance(differs, np.ndarray) else differs.to(self.margin.dtype)
 
-    def check(self, classes: int, n_groups: int) -> None:
+    def sums(self, loss: Array) -> Array:
+        """Rows and summed losses per label and group, shape (4, groups), see :mod:`fairalm.cells`."""
+        size = 2 * self.n_groups
+        if isinstance(loss, Tensor):  # on its device, without waiting for it
+            both = torch.stack([torch.ones_like(loss), loss])
+            return loss.new_zeros(2, size).index_add(1, self.code, both).view(4, -1)
+        parts = [np.bincount(self.code, weights, size) for weights in (None, loss)]
+        return np.concatenate(parts, dtype=np.float32, casting="same_kind").reshape(4, -1)
+
+    def check(self, classes: int) -> None:
         """Refuse NaN, and groups and labels out of range."""
         if math.isnan(self.margin @ self.margin):
             n = int((self.margin != self.margin).sum())
             raise InputError(f"logits has {n} NaN: the net has diverged, or its input has NaN.")
-        lowest, highest = int(self.code.min()) // 2, int(self.code.max()) // 2
-        if lowest < 0 or highest >= n_groups:
-            raise InputError(f"group must lie in 0..{n_groups - 1} (n_groups={n_groups}); got {lowest}..{highest}.")
-        labels = self.labels
-        if not ((labels >= 0) & (labels < classes) & (labels == labels // 1)).all():
-            raise InputError(
-                f"y must hold the classes 0..{classes - 1}; got {float(labels.min()):g}..{float(labels.max()):g}."
-            )
-
-    def looks_fine(self, target: int) -> bool:
-        """A quick look on the host that passes nothing :meth:`check` would refuse but groups, which summing finds."""
-        labels, margin = self.labels, self.margin
-        if target != 1 or labels.dtype.kind != "f":
-            return False
-        # squares add up to the number of ones only if all others are 0
-        return bool(labels.dot(labels) == np.count_nonzero(self.positive)) and not math.isnan(margin.dot(margin))
+        group, last = self.code - self.n_groups * self.positive, self.n_groups - 1
+        low, high = int(group.min()), int(group.max())
+        if low < 0 or high > last:
+            raise InputError(f"group must lie in 0..{last} (n_groups={self.n_groups}); got {low}..{high}.")
+        smallest, largest = float(self.labels.min()), float(self.labels.max())
+        if smallest < 0 or largest >= classes or (self.labels % 1).any():
+            raise InputError(f"y must hold the classes 0..{classes - 1}; got {smallest:g}..{largest:g}.")
 
 
 def check_shapes(logits: Tensor, y: Tensor, group: Tensor, n_groups: int) -> int:
-    """Refuse what does not fit together; the number of classes."""
+    """Refuse what does not fit together; returns the number of classes."""
     shape = logits.shape
-    if shape == group.shape == y.shape and len(shape) == 1 and shape[0] and group.dtype == torch.int64:
-        return 2  # by far the most frequent
     n = group.shape[0] if group.ndim == 1 else -1
     if len(shape) not in (1, 2) or shape[0] == 0:
         raise InputError(f"logits must have shape (n,) or (n, classes), n > 0; got {tuple(shape)}.")

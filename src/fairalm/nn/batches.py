@@ -1,4 +1,4 @@
-"""A place in a run's data: the state of the random numbers, and how far each loader has come."""
+"""The position in a run's data: the state of the random numbers, and how many batches each loader has given."""
 
 from __future__ import annotations
 
@@ -17,18 +17,7 @@ from fairalm.exceptions import InputError
 def random_state(generators: Sequence[Generator]) -> dict[str, Any]:
     """The state of every source of random numbers, in plain values that ``torch.load(weights_only=True)`` reads.
 
-    Parameters
-    ----------
-    generators : sequence of torch.Generator
-        The loaders' own, besides the global ones of Python, numpy, torch and its devices.
-
-    Examples
-    --------
-    >>> state = random_state([])
-    >>> first = torch.rand(1)
-    >>> set_random_state(state, [])
-    >>> bool(torch.rand(1) == first)
-    True
+    The sources are the global ones of Python, numpy, torch and its devices, and these generators.
     """
     version, words, gauss = random.getstate()
     numpy_state: Any = np.random.get_state()  # noqa: NPY002  # datasets draw from the global one
@@ -44,7 +33,7 @@ def random_state(generators: Sequence[Generator]) -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any], generators: Sequence[Generator]) -> None:
-    """Put every source back to where :func:`random_state` found it."""
+    """Restore what :func:`random_state` returned."""
     version, words, gauss = state["python"]
     random.setstate((version, tuple(words.tolist()), gauss))
     name, keys, *rest = state["numpy"]
@@ -59,57 +48,51 @@ def set_random_state(state: dict[str, Any], generators: Sequence[Generator]) -> 
 
 
 class Batches:
-    """The batches of a loader, whose place can be kept and found again.
+    """The batches of a loader, with a position that can be saved and restored.
 
-    A place is the state of the random numbers when the pass began, and how many batches were taken since: the same pass
-    is begun again and those batches are dropped, which also brings the loader's workers to where they were.
-
-    Parameters
-    ----------
-    loader : iterable
-        A ``DataLoader``, or anything that can be gone through again and again.
-    name : str
-        What messages call it.
+    The position is the state of the random numbers at the start of the pass, and how many batches were taken since. To
+    restore it, the same pass is started again and that many batches are dropped, which also restores the workers. The
+    loader is a ``DataLoader``, or anything that can be read many times; messages call it by the name.
     """
 
     def __init__(self, loader: Iterable[Any], name: str) -> None:
         self.loader, self.name = loader, name
         self.passes = self.taken = 0
-        self._born: dict[str, Any] = {}
+        self._start: dict[str, Any] = {}
         self._iterator: Iterator[Any] | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether a pass is under way."""
+        """Whether a pass has been started and not ended."""
         return self._iterator is not None
 
     @property
     def generators(self) -> list[Generator]:
         """The loader's own sources of random numbers, each once."""
-        found = (getattr(part, "generator", None) for part in (self.loader, *self._samplers()))
-        return list({id(generator): generator for generator in found if isinstance(generator, Generator)}.values())
+        parts = (getattr(part, "generator", None) for part in (self.loader, *self._samplers()))
+        return list({id(part): part for part in parts if isinstance(part, Generator)}.values())
 
     def open(self) -> None:
-        """Begin the next pass."""
+        """Start the next pass."""
         for sampler in self._samplers():
             if hasattr(sampler, "set_epoch"):
                 sampler.set_epoch(self.passes)
-        self._born = random_state(self.generators)
+        self._start = random_state(self.generators)
         self._iterator, self.taken = iter(self.loader), 0
 
     def take(self, n: int) -> list[Any]:
-        """The next n batches, fewer at the end of the pass; counted only if all of them came."""
+        """The next n batches, fewer at the end of the pass."""
         assert self._iterator is not None
         batches = list(islice(self._iterator, n))
         self.taken += len(batches)
         return batches
 
     def close(self) -> None:
-        """End the pass; one that gave nothing is an error."""
+        """End the pass; a pass without batches is an error."""
         if not self.taken:
             raise InputError(
-                f"`{self.name}` gave no batch in pass {self.passes + 1}: pass a loader with data that can be gone"
-                " through again, not a generator."
+                f"`{self.name}` gave no batch in pass {self.passes + 1}: pass a loader that has data and can be read"
+                " many times, not a generator."
             )
         self._iterator = None
         self.passes += 1
@@ -124,24 +107,24 @@ class Batches:
             self.close()
 
     def state_dict(self) -> dict[str, Any]:
-        """The place."""
-        return {"passes": self.passes, "taken": self.taken, "born": self._born if self.is_open else None}
+        """The position."""
+        return {"passes": self.passes, "taken": self.taken, "start": self._start if self.is_open else None}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Find the place; leaves the random numbers changed."""
+        """Restore the position; this changes the state of the random numbers."""
         self.passes, self._iterator = state["passes"], None
-        if state["born"] is None:
+        if state["start"] is None:
             return
-        set_random_state(state["born"], self.generators)
+        set_random_state(state["start"], self.generators)
         self.open()
-        for _ in range(state["taken"]):  # one by one: they need not all be in memory
+        for _ in range(state["taken"]):  # one by one, to hold one batch in memory
             if not self.take(1):
                 raise InputError(
-                    f"`{self.name}` ended after {self.taken} batches, but the checkpoint was made after"
-                    f" {state['taken']}: pass the loader that the run had."
+                    f"`{self.name}` ended after {self.taken} batches, but the checkpoint was written after"
+                    f" {state['taken']}: pass the loader of that run."
                 )
 
     def _samplers(self) -> list[Any]:
         batch_sampler = getattr(self.loader, "batch_sampler", None)
-        found = (getattr(self.loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
-        return list({id(sampler): sampler for sampler in found if sampler is not None}.values())
+        parts = (getattr(self.loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
+        return list({id(part): part for part in parts if part is not None}.values())

@@ -1,24 +1,104 @@
-"""The file that holds where a run stands, and what a run must share with it to go on."""
+"""The checkpoint of a run: what it holds, how it is written and read, and which runs may resume from it."""
 
 from __future__ import annotations
 
 import io
 import pickle
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import LRScheduler
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
-from fairalm.nn.distributed import rank
+from fairalm.files import write_atomic
+from fairalm.nn.batches import Batches, random_state, set_random_state
+from fairalm.nn.distributed import gather_from_ranks, rank
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.surrogates import SURROGATES
+from fairalm.nn.tally import Tally
 
 SCHEMA = 1  # of checkpoint.pt
 CHECKPOINT = "checkpoint.pt"
+
+
+@dataclass
+class Progress:
+    """How far a run has come."""
+
+    tally: Tally  # of the current epoch
+    step: int = 0  # optimiser steps so far
+    rows: list[dict[str, Any]] = field(default_factory=list)  # the history, one row per finished epoch
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The checkpoint file of one run; without a folder, nothing is written."""
+
+    folder: Path | None
+    config: dict[str, str]  # settings that a resumed run must share, from `describe`
+    parts: dict[str, Any]  # model, optimizer, ...: None, or an object with a ``state_dict``
+    loaders: dict[str, Batches]
+
+    def save(self, progress: Progress) -> None:
+        """Replace the file; after an error the old one is still there."""
+        if self.folder is None:
+            return
+        own = {
+            "random": random_state(self._generators()),
+            "loaders": {name: batches.state_dict() for name, batches in self.loaders.items()},
+            "tally": {"counts": progress.tally.counts, "loss": progress.tally.loss},
+        }
+        ranks = gather_from_ranks(own)
+        if rank() == 0:
+            content = {"schema": SCHEMA, "config": self.config, "step": progress.step, "history": progress.rows}
+            content |= {name: None if part is None else part.state_dict() for name, part in self.parts.items()}
+            write_atomic(self.folder / CHECKPOINT, to_bytes({**content, "ranks": ranks}))
+
+    def find(self, epochs: int, *, resume: bool) -> dict[str, Any] | None:
+        """Content to resume from, if any; a folder that cannot be used is refused before anything is changed."""
+        if self.folder is None:
+            if resume:
+                raise InputError("`resume` needs the folder of the run: pass {folder} to the Trainer.", folder=None)
+            return None
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.folder} cannot be the run's folder ({error.strerror}): choose another.") from error
+        if not (self.folder / CHECKPOINT).exists():
+            return None
+        check_resume(self.folder, resume)
+        saved = read_checkpoint(self.folder)
+        check_settings(f"the checkpoint of {self.folder}", saved["config"], self.config)
+        n_done = len(saved["history"])
+        if n_done > epochs:
+            raise InputError(
+                f"{self.folder} has {n_done} finished epochs: `epochs` must be that many or more; got {epochs}."
+            )
+        for partial in self.folder.glob(f".{CHECKPOINT}.*") if rank() == 0 else ():
+            partial.unlink()  # left by a run that was killed while it wrote
+        return saved
+
+    def restore(self, saved: dict[str, Any], progress: Progress) -> None:
+        """Put everything back to where it was when the checkpoint was written."""
+        progress.step, progress.rows = saved["step"], saved["history"]
+        for name, part in self.parts.items():
+            if part is not None:
+                part.load_state_dict(saved[name])
+            if isinstance(part, LRScheduler):
+                part.optimizer._opt_called = progress.step > 0  # type: ignore[attr-defined]  # else torch warns of a wrong order
+        own = saved["ranks"][rank()]
+        progress.tally.counts.copy_(own["tally"]["counts"])
+        progress.tally.loss.copy_(own["tally"]["loss"])
+        for name, batches in self.loaders.items():
+            batches.load_state_dict(own["loaders"][name])
+        set_random_state(own["random"], self._generators())
+
+    def _generators(self) -> list[torch.Generator]:
+        return [generator for batches in self.loaders.values() for generator in batches.generators]
 
 
 def to_bytes(content: dict[str, Any]) -> bytes:
@@ -26,11 +106,6 @@ def to_bytes(content: dict[str, Any]) -> bytes:
     buffer = io.BytesIO()
     torch.save(content, buffer)
     return buffer.getvalue()
-
-
-def write_checkpoint(folder: Path, content: dict[str, Any]) -> None:
-    """Replace the folder's checkpoint, or, after an error, leave the old one."""
-    write_atomic(folder / CHECKPOINT, to_bytes({"schema": SCHEMA, **content}))
 
 
 def read_checkpoint(folder: Path) -> dict[str, Any]:
@@ -46,59 +121,40 @@ def read_checkpoint(folder: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def find_checkpoint(folder: Path | None, config: dict[str, str], epochs: int, *, resume: bool) -> dict[str, Any] | None:
-    """What to go on from; a folder that cannot be used is refused before anything is changed.
-
-    Parameters
-    ----------
-    folder : path or None
-        Of the run; made if it is not there.
-    config : dict of str
-        From :func:`describe`. Anything but what the checkpoint was made with is refused, by the first difference.
-    epochs : int
-        The checkpoint may not have more.
-    resume : bool
-        Without it, a folder with a checkpoint is refused.
-    """
-    if folder is None:
-        if resume:
-            raise InputError("`resume` needs the folder of the run: pass folder= to the Trainer.")
-        return None
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be the run's folder ({error.strerror}): choose another.") from error
-    if not (folder / CHECKPOINT).exists():
-        return None
+def check_resume(folder: Path, resume: bool) -> None:
+    """Refuse a folder that holds a run, unless that run is to be resumed."""
     if not resume:
-        raise InputError(f"{folder} holds a run already: pass resume=True to go on, or choose another folder.")
-    saved = read_checkpoint(folder)
-    for key in [*saved["config"], *config]:
-        then, now = (settings.get(key, "absent") for settings in (saved["config"], config))
-        if then != now:
+        raise InputError(
+            f"{folder} holds a run already: pass {{resume}} to continue it, or choose another folder.", resume=True
+        )
+
+
+def check_settings(where: str, saved: dict[str, Any], now: dict[str, Any]) -> None:
+    """Refuse to resume with other settings; the message names the first difference."""
+    for key in [*saved, *now]:
+        then, here = (settings.get(key, "absent") for settings in (saved, now))
+        if then != here:
             raise InputError(
-                f"{key} is {then} in the checkpoint of {folder} and {now} here: pass what the run had, or choose"
-                " another folder."
+                f"{key} is {then} in {where} and {here} here: use the settings of that run, or choose another folder."
             )
-    done = len(saved["history"])
-    if done > epochs:
-        raise InputError(f"{folder} has {done} epochs done: `epochs` must be that or more; got {epochs}.")
-    for part in folder.glob(f".{CHECKPOINT}.*") if rank() == 0 else ():
-        part.unlink()  # a kill came while it was written
-    return saved
 
 
 def describe(
     net: nn.Module, optimizer: torch.optim.Optimizer, criterion: ConstrainedLoss, **more: Any
 ) -> dict[str, str]:
-    """Settings that a run which goes on must share, as text; learning rates too, since the checkpoint's would win."""
-    found: dict[str, Any] = dict(more)
+    """Settings that a resumed run must share, as text; learning rates too, since the checkpoint's would win."""
+    settings: dict[str, Any] = dict(more)
     for name in ("loss", "constraint", "method", "n_groups", "window", "dual_from"):
-        found[f"criterion.{name}"] = getattr(criterion, name)
+        settings[f"criterion.{name}"] = getattr(criterion, name)
     surrogates = [name for name, surrogate in SURROGATES.items() if surrogate is criterion.surrogate]
-    found["criterion.surrogate"] = ", ".join(surrogates)
-    found["optimizer"] = type(optimizer).__name__
-    found["optimizer.groups"] = [len(group["params"]) for group in optimizer.param_groups]
-    found |= {f"optimizer.{name}": value for name, value in optimizer.defaults.items()}
-    found |= {f"model.{name}": tuple(value.shape) for name, value in net.named_parameters()}
-    return {name: re.sub(" at 0x[0-9a-fA-F]+", "", str(value)) for name, value in found.items()}
+    settings["criterion.surrogate"] = ", ".join(surrogates)
+    settings["optimizer"] = type(optimizer).__name__
+    settings["optimizer.groups"] = [len(group["params"]) for group in optimizer.param_groups]
+    settings |= {f"optimizer.{name}": value for name, value in optimizer.defaults.items()}
+    settings |= {f"model.{name}": tuple(value.shape) for name, value in net.named_parameters()}
+    return {name: without_address(value) for name, value in settings.items()}
+
+
+def without_address(value: Any) -> str:
+    """A setting as text, without the memory address that differs from run to run."""
+    return re.sub(" at 0x[0-9a-fA-F]+", "", str(value))

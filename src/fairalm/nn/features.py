@@ -1,11 +1,10 @@
-"""What the last layer of a net sees, computed once: in memory, or in a folder that survives an interruption."""
+"""The inputs of a net's last layer, computed once: in memory, or in a folder from which an interrupted run resumes."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,32 +17,24 @@ from torch.utils.data import RandomSampler
 
 from fairalm._validation import IntArray
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, write_atomic
+from fairalm.files import AnyPath, write_atomic
+from fairalm.nn.checks import usable_device
 from fairalm.nn.head import find_head
+from fairalm.progress import progress_bar
 
-SAME = 1e-3  # of the largest feature: devices and versions differ by less, another net by more
+TOLERANCE = 1e-3  # relative to the largest feature: devices and versions differ by less, other nets by more
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """One row per person.
+    """The inputs of a net's last layer, with labels and groups: one row per sample."""
 
-    Parameters
-    ----------
-    x : float32 tensor of shape (n, features)
-        What goes into the last layer.
-    y : int array of shape (n,)
-        Labels, 0 or 1.
-    group : int array of shape (n,)
-        Groups, 0..K-1.
-    """
-
-    x: Tensor
-    y: IntArray
-    group: IntArray
+    x: Tensor  # float32, of shape (n, features)
+    y: IntArray  # 0 or 1
+    group: IntArray  # 0..K-1
 
     def __post_init__(self) -> None:
-        _check_people(self.y, self.group)
+        _check_rows(self.y, self.group)
         if self.x.ndim != 2 or len(self.x) != len(self.y):
             raise InputError(f"Features must have one row per label ({len(self.y)}); got {tuple(self.x.shape)}.")
         if not bool(self.x.isfinite().all()):
@@ -59,28 +50,24 @@ def compute_features(
     progress: bool = False,
     device: torch.device | str | None = None,
 ) -> Features:
-    """Run a net over a loader and keep what goes into its last layer.
+    """Run a net over a loader and keep the inputs of its last layer.
 
     Parameters
     ----------
     model : nn.Module
-        The net; it is copied and left as it is. The copy runs in eval mode.
+        The net. A copy of it runs, in evaluation mode.
     loader : iterable of (x, y, group)
-        Batches. `x` is what the net takes: a tensor, a tuple of arguments or a mapping of named ones.
+        Batches. `x` is the net's input: a tensor, a tuple of arguments or a mapping of named ones.
     head : str, optional
         Name of the last layer; the only `nn.Linear` with one or two outputs if left out.
     cache : folder, optional
-        Each batch's features are written there as they come, and a second run goes on where the first one stopped. It
-        still reads the data, to see that they are the same, but does not run the net again. A folder with features of
-        another net or of other data is refused.
+        Each batch's features are written there, and a second run resumes where the first one stopped: it reads the
+        data, to check that they are the same, but does not run the net on them again. A folder with features of another
+        net or of other data is refused.
     progress : bool
         Show a progress bar.
     device : device, optional
         Where to run; where the net is if left out.
-
-    Returns
-    -------
-    Features
 
     Examples
     --------
@@ -92,9 +79,9 @@ def compute_features(
     """
     name = find_head(model, head)
     if not isinstance(loader, Iterable) or isinstance(loader, (str, Mapping)):
-        raise InputError(f"The loader must give batches of (x, y, group); got {type(loader).__name__}.")
+        raise InputError(f"The loader must yield batches of (x, y, group); got {type(loader).__name__}.")
     if cache is not None and isinstance(getattr(loader, "sampler", None), RandomSampler):
-        raise InputError("A loader that shuffles cannot be taken up again from `cache`: pass one with shuffle=False.")
+        raise InputError("A loader that shuffles cannot be resumed from `cache`: pass one with shuffle=False.")
     where = usable_device(model, device)
     net = copy.deepcopy(model).to(where).eval()
 
@@ -102,40 +89,22 @@ def compute_features(
         return _run(net, name, _to(x, where), n_rows)
 
     folder = None if cache is None else Cache(Path(cache), fingerprint(net, name), run)
-    kept: list[Tensor] = []
-    labels: list[IntArray] = []
-    groups: list[IntArray] = []
-    with counter("features", len(loader) if isinstance(loader, Sized) else None, progress) as tick:
+    batches: list[Features] = []
+    total = len(loader) if isinstance(loader, Sized) else None
+    with progress_bar(total, shown=progress, text="features") as update:
         for i, batch in enumerate(loader):
             x, y, group = _unpack(batch)
-            kept.append(run(x, len(y)) if folder is None else folder.get(i, x, len(y)))
-            labels.append(y)
-            groups.append(group)
-            tick(i + 1, "features")
-    if not kept:
+            features = run(x, len(y)) if folder is None else folder.get(i, x, len(y))
+            batches.append(Features(features, y, group))
+            update(i + 1, "features")
+    if not batches:
         raise InputError("The loader is empty: pass one with at least one batch.")
-    return Features(torch.cat(kept), np.concatenate(labels), np.concatenate(groups))
-
-
-def usable_device(model: nn.Module, device: torch.device | str | None) -> torch.device:
-    """The device asked for, or the net's own; an error if there is no such thing here."""
-    if device is None:
-        return next((p.device for p in model.parameters()), torch.device("cpu"))
-    try:
-        return torch.empty(0, device=device).device
-    except (RuntimeError, AssertionError, TypeError) as error:  # PyTorch built without CUDA asserts
-        raise InputError(f"`device` {str(device)!r} cannot be used here: {str(error).splitlines()[0]}.") from error
+    y, group = (np.concatenate([getattr(batch, name) for batch in batches]) for name in ("y", "group"))
+    return Features(torch.cat([batch.x for batch in batches]), y, group)
 
 
 def fingerprint(net: nn.Module, head: str) -> str:
-    """A digest of everything of the net but the head's own numbers.
-
-    >>> net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
-    >>> before = fingerprint(net, "1")
-    >>> _ = nn.init.ones_(net[1].weight)
-    >>> fingerprint(net, "1") == before
-    True
-    """
+    """A digest of the whole net except the weights of the head."""
     digest = hashlib.sha256(repr(net).encode())
     own = f"{head}." if head else ""
     for key, value in net.state_dict().items():
@@ -147,7 +116,7 @@ def fingerprint(net: nn.Module, head: str) -> str:
 
 
 class Cache:
-    """A folder of chunks, one per batch; each is whole or not there, and says which net and which inputs it is of."""
+    """A folder with one file per batch, written atomically, each with the digests of its net and its inputs."""
 
     def __init__(self, folder: Path, net: str, run: Callable[[Any, int], Tensor]) -> None:
         if folder.exists() and not folder.is_dir():
@@ -163,12 +132,12 @@ class Cache:
         _feed(digest, x)
         if path.is_file():
             found = self._read(path, digest.hexdigest())
-            if i == 0:  # code can change without a weight changing: look at one batch
+            if i == 0:  # the net's code can change while its weights do not: compare one batch
                 self._compare(found, self.run(x, n_rows))
             return found
         features = self.run(x, n_rows)
-        told = {"net": self.net, "inputs": digest.hexdigest()}
-        write_atomic(path, save({"features": features.contiguous()}, metadata=told))
+        metadata = {"net": self.net, "inputs": digest.hexdigest()}
+        write_atomic(path, save({"features": features.contiguous()}, metadata=metadata))
         return features
 
     def _read(self, path: Path, inputs: str) -> Tensor:
@@ -176,18 +145,18 @@ class Cache:
 
         try:
             with safe_open(path, framework="pt") as file:
-                told = file.metadata() or {}
+                metadata = file.metadata() or {}
                 features: Tensor = file.get_tensor("features")
         except SafetensorError as error:
-            raise InputError(f"{path} is not a chunk of features ({error}): delete it.") from error
-        if told.get("net") != self.net:
+            raise InputError(f"{path} is not a file of features ({error}): delete it.") from error
+        if metadata.get("net") != self.net:
             raise self._refusal("another net")
-        if told.get("inputs") != inputs:
+        if metadata.get("inputs") != inputs:
             raise self._refusal(f"other data (batch {int(path.stem)} differs: other rows, order or batch size)")
         return features
 
     def _compare(self, found: Tensor, now: Tensor) -> None:
-        if found.shape != now.shape or bool((found - now).abs().max() > SAME * (1e-6 + now.abs().max())):
+        if found.shape != now.shape or bool((found - now).abs().max() > TOLERANCE * (1e-6 + now.abs().max())):
             raise self._refusal("another net (the same weights give other features)")
 
     def _refusal(self, of_what: str) -> InputError:
@@ -221,7 +190,7 @@ def _to(value: Any, where: Any) -> Any:
 
 
 def _run(net: nn.Module, head: str, x: Any, n_rows: int) -> Tensor:
-    """What the head is given for one batch, as float32 on the CPU."""
+    """The head's inputs for one batch, as float32 on the CPU."""
     seen: list[Tensor] = []
     handle = net.get_submodule(head).register_forward_pre_hook(lambda _, given: seen.append(given[0]))
     try:
@@ -235,10 +204,10 @@ def _run(net: nn.Module, head: str, x: Any, n_rows: int) -> Tensor:
     if len(seen) != 1 or seen[0].ndim != 2 or len(seen[0]) != n_rows:
         shapes = ", ".join(str(tuple(each.shape)) for each in seen) or "nothing"
         raise InputError(
-            f"The head {head!r} must be given one row of features per person ({n_rows} in this batch); it was given"
-            f" {shapes}: name the last layer with `head`."
+            f"The head {head!r} must get one row of features per sample ({n_rows} in this batch); it got {shapes}: name"
+            " the last layer with `head`."
         )
-    features = seen[0].to("cpu", torch.float32).clone()  # a tensor like any other, that autograd may use
+    features = seen[0].to("cpu", torch.float32).clone()  # no longer an inference tensor: autograd may use it
     if not bool(features.isfinite().all()):
         raise InputError("The features have NaN or infinite values: look at the net's inputs and weights.")
     return features
@@ -246,32 +215,17 @@ def _run(net: nn.Module, head: str, x: Any, n_rows: int) -> Tensor:
 
 def _unpack(batch: Any) -> tuple[Any, IntArray, IntArray]:
     if not isinstance(batch, (tuple, list)) or len(batch) != 3:
-        came = f"{len(batch)} items" if isinstance(batch, (tuple, list)) else type(batch).__name__
-        raise InputError(f"A batch must be (x, y, group); got {came}.")
+        got = f"{len(batch)} items" if isinstance(batch, (tuple, list)) else type(batch).__name__
+        raise InputError(f"A batch must be (x, y, group); got {got}.")
     y, group = (torch.as_tensor(part).detach().cpu().reshape(-1).numpy() for part in batch[1:])
-    _check_people(y, group)
+    _check_rows(y, group)  # before the net runs
     return batch[0], y.astype(np.int64), group.astype(np.int64)
 
 
-def _check_people(y: npt.NDArray[Any], group: npt.NDArray[Any]) -> None:
+def _check_rows(y: npt.NDArray[Any], group: npt.NDArray[Any]) -> None:
     if y.ndim != 1 or y.shape != group.shape or not len(y):
         raise InputError(f"There are {y.shape} labels and {group.shape} groups: pass one of each per row.")
     if not np.isin(y, (0, 1)).all():
         raise InputError(f"Labels must be 0 or 1; got {np.unique(y)[:5].tolist()}.")
     if group.dtype.kind not in "iu" or group.min() < 0:
         raise InputError(f"Groups must be integers from 0; got {group.dtype}, {group[:3].tolist()} first.")
-
-
-@contextmanager
-def counter(text: str, total: int | None, shown: bool) -> Iterator[Callable[[int, str], None]]:
-    """A callback that moves a progress bar on stderr; one that does nothing if no bar is wanted."""
-    if not shown:
-        yield lambda done, text: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=total)
-        yield lambda done, text: bar.update(task, completed=done, description=text)

@@ -17,9 +17,9 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('fairalm.nn.huggingface needs transformers: pip install "fairalm[huggingface]".') from error
 
 from fairalm.exceptions import InputError
-from fairalm.io import write_atomic
+from fairalm.files import write_atomic
 from fairalm.nn.checkpoint import to_bytes
-from fairalm.nn.logged import to_log
+from fairalm.nn.log_values import log_values
 from fairalm.nn.loss import ConstrainedLoss
 
 STATE = "constrained_loss.pt"
@@ -31,11 +31,11 @@ class ConstrainedTrainer(Trainer):
     Every row has a column ``group`` beside ``labels``: an integer 0..n_groups-1, which the model never sees.
     `compute_metrics` gets both, as ``label_ids = (labels, group)``. One dual step follows each step of the optimiser,
     however many batches it accumulates. Checkpoints hold the multipliers in ``constrained_loss.pt``, and
-    ``train(resume_from_checkpoint=...)`` takes them up again; with `model_init`, every run starts from the multipliers
+    ``train(resume_from_checkpoint=...)`` restores them; with `model_init`, every run starts from the multipliers that
     the loss had when it was passed.
 
     The logged ``loss`` and ``eval_loss`` are mean losses without the penalty; ``gap``, ``dual`` and ``lagrangian`` of
-    the last batch stand beside the first, numbered where there are several.
+    the last batch are logged with the training loss, numbered if there are several.
 
     Parameters
     ----------
@@ -49,20 +49,12 @@ class ConstrainedTrainer(Trainer):
     >>> import tempfile
     >>> from transformers import TrainingArguments
     >>> from fairalm import EqualOpportunity, FairALM
-    >>> class Net(nn.Module):
-    ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.linear = nn.Linear(2, 1)
-    ...
-    ...     def forward(self, x):
-    ...         return {"logits": self.linear(x)[:, 0]}
-    >>> rows = [{"x": [i / 8, 1.0], "labels": float(i % 2), "group": i // 2 % 2} for i in range(8)]
-    >>> criterion = ConstrainedLoss(
-    ...     nn.BCEWithLogitsLoss(reduction="none"), EqualOpportunity(), FairALM(eta=0.1), n_groups=2
-    ... )
+    >>> rows = [{"input": [i / 8, 1.0], "labels": i % 2, "group": i // 2 % 2} for i in range(8)]
+    >>> loss = nn.CrossEntropyLoss(reduction="none")
+    >>> criterion = ConstrainedLoss(loss, EqualOpportunity(), FairALM(eta=0.1), n_groups=2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     settings = TrainingArguments(folder, max_steps=3, report_to="none", use_cpu=True, disable_tqdm=True)
-    ...     trainer = ConstrainedTrainer(Net(), settings, train_dataset=rows, criterion=criterion)
+    ...     trainer = ConstrainedTrainer(nn.Linear(2, 2), settings, train_dataset=rows, criterion=criterion)
     ...     _ = trainer.train()  # doctest: +ELLIPSIS
     {...}
     >>> criterion.t
@@ -75,13 +67,13 @@ class ConstrainedTrainer(Trainer):
         super().__init__(*args, **kwargs)
         if self.compute_loss_func is not None or self.args.label_smoothing_factor:
             raise InputError(
-                "`compute_loss_func` and `label_smoothing_factor` would not be used: leave them out, and put what they"
-                " do into the loss of `criterion`."
+                "`compute_loss_func` and `label_smoothing_factor` have no effect here: leave them out, and change the"
+                " loss of `criterion` instead."
             )
         self.criterion = criterion.to(self.args.device)
         self._start = copy.deepcopy(criterion.state_dict())
-        self.label_names = ["labels", "group"]  # these columns are kept, and handed to compute_metrics
-        self.model_accepts_loss_kwargs = False  # the loss is a batch's mean: divide it by the batches accumulated
+        self.label_names = ["labels", "group"]  # columns to keep and to pass to compute_metrics
+        self.model_accepts_loss_kwargs = False  # the loss is a mean: divide it by the batches accumulated
         self.add_callback(_DualStep(criterion))
 
     def compute_loss(
@@ -91,7 +83,7 @@ class ConstrainedTrainer(Trainer):
         return_outputs: bool = False,
         num_items_in_batch: Any = None,
     ) -> Any:
-        """The scalar to back-propagate, with the value of the mean loss."""
+        """A scalar with the gradient of the criterion and the value of the mean loss."""
         _check_columns(inputs)
         seen = {name: value for name, value in inputs.items() if name not in self.label_names}
         outputs = model(**seen)
@@ -100,11 +92,11 @@ class ConstrainedTrainer(Trainer):
         )
         self.criterion.train(model.training)
         scalar = self.criterion(logits, inputs["labels"], inputs["group"])
-        loss = scalar + (to_log(self.criterion)["loss"] - scalar).detach()
+        loss = scalar + (log_values(self.criterion)["loss"] - scalar).detach()
         return (loss, {"loss": loss, "logits": logits}) if return_outputs else loss
 
     def prediction_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """As the parent's; rows without labels need no group, and theirs is not shown to the model."""
+        """As in the parent class; rows without labels need no group."""
         if inputs.get("labels") is None:
             inputs = {name: value for name, value in inputs.items() if name not in self.label_names}
         else:
@@ -112,8 +104,8 @@ class ConstrainedTrainer(Trainer):
         return super().prediction_step(model, inputs, *args, **kwargs)
 
     def train(self, resume_from_checkpoint: str | bool | None = None, *args: Any, **kwargs: Any) -> Any:
-        """As the parent's, with the multipliers of the checkpoint."""
-        find: Callable[[Any], str | None] = get_last_checkpoint  # it has no types of its own
+        """As in the parent class; restores the multipliers of the checkpoint too."""
+        find: Callable[[Any], str | None] = get_last_checkpoint  # untyped
         folder = find(self.args.output_dir) if resume_from_checkpoint is True else resume_from_checkpoint
         if self.model_init is not None:
             self.criterion.load_state_dict(self._start)
@@ -125,16 +117,16 @@ class ConstrainedTrainer(Trainer):
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
-        """As the parent's, with the multipliers beside the model."""
+        """As in the parent class; writes the multipliers beside the model."""
         super().save_model(output_dir, _internal_call)
         folder = output_dir or self.args.output_dir
         if folder and self.args.should_save:
             write_atomic(Path(folder) / STATE, to_bytes(self.criterion.state_dict()))
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:
-        """As the parent's, with gap, multiplier and Lagrangian beside the training loss."""
+        """As in the parent class; logs gap, multiplier and Lagrangian beside the training loss."""
         if "loss" in logs:
-            logs |= {name: value.item() for name, value in to_log(self.criterion).items() if name != "loss"}
+            logs |= {name: value.item() for name, value in log_values(self.criterion).items() if name != "loss"}
         super().log(logs, *args, **kwargs)
 
 

@@ -9,36 +9,41 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
 from torch import nn
 
 from fairalm._validation import FloatArray
-from fairalm.account import history_table, warn_about
+from fairalm.cells import Rows
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
+from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
+from fairalm.files import AnyPath
 from fairalm.game import Game, play
-from fairalm.io import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.nn.features import Features, compute_features, counter, usable_device
+from fairalm.nn.checks import usable_device
+from fairalm.nn.features import Features, compute_features
 from fairalm.nn.head import Linear, find_head, with_head
-from fairalm.nn.head_oracle import HeadOracle
+from fairalm.nn.head_learner import HeadFitter, HeadLearner
+from fairalm.progress import progress_bar
+from fairalm.signals import CrossfitSignal, Fold, HeldoutSignal, Signal
 
 
 @dataclass(frozen=True, eq=False)
 class RefittedNet:
-    """A net with a fair head, and the account of how it was found.
+    """A net with a fair head, and how it was found.
 
     Attributes
     ----------
     model : nn.Module
         A copy of the net with the new head, in eval mode; deterministic, and it needs no group to predict.
     head : str
-        The name of the layer that is new.
+        Name of the new layer.
     error, gap : float
-        Of the model, on the rows that moved the multipliers.
+        Error and largest gap of the model, on the rows that moved the multipliers.
     dual : array of shape (events, rows of C)
-        The multipliers its head was fitted with.
+        The multipliers that its head was fitted with.
     optimality_gap : float
         The model's cost less a lower bound on that of any mixture of the heads found; NaN for PredictiveParity.
     saddle_gap : float
@@ -77,10 +82,10 @@ def refit_last_layer(
     progress: bool = False,
     device: torch.device | str | None = None,
 ) -> RefittedNet:
-    """Fit the last layer of a net again, under a fairness criterion.
+    """Refit the last layer of a net under a fairness constraint.
 
-    The features are computed once; each round of Algorithm 1 is then a logistic regression on them, and of the heads
-    found the one with the smallest error within the tolerance goes back into a copy of the net.
+    The features are computed once; each round of Algorithm 1 is then a logistic regression on them. Of the heads found,
+    the one with the smallest error within the tolerance goes back into a copy of the net.
 
     Parameters
     ----------
@@ -89,19 +94,19 @@ def refit_last_layer(
     train : loader of (x, y, group), or Features
         The rows the head is fitted on. Labels are 0 or 1, groups 0..n_groups-1.
     heldout : loader or Features, optional
-        Rows on which errors and gaps are measured in place of the training rows. A head with many features, or a net
-        that was trained on these same rows, has a training gap that says little about new people; this has not.
+        Rows to measure errors and gaps on instead of the training rows. Pass them for a head with many features, or a
+        net that was trained on the same rows: its training gap says little about new rows.
     head : str, optional
         Name of the last layer; the only `nn.Linear` with one or two outputs if left out.
     constraint : Constraint, optional
-        The criterion with its tolerance; ``EqualOpportunity()`` if left out.
+        The constraint with its tolerance; ``EqualOpportunity()`` if left out.
     method : Method, optional
-        The rule; :class:`fairalm.SecantALM` if left out.
+        How the multipliers move; :class:`fairalm.SecantALM` if left out.
     n_groups : int
         Number of groups.
     n_folds : int
-        If 2 or more, and nothing is held out: errors and gaps from heads that were fitted without the row, at the price
-        of that many further fits a round. Honest only if the net itself was not trained on these rows.
+        If 2 or more, and nothing is held out: errors and gaps from heads that were fitted without the row, which costs
+        that many further fits a round. Meaningful only if the net itself was not trained on these rows.
     l2 : float
         Penalty on the head's weights, per standardised feature; log-loss is a mean.
     max_iter : int
@@ -150,39 +155,68 @@ def refit_last_layer(
     for part, rows in (("train", fitted), ("heldout", measured)):
         if rows is not None:
             _check_rows(rows, part, constraint, n_groups, width)
-    oracle = HeadOracle(fitted, measured, constraint, n_groups, n_folds, l2, where)
-    with counter("fitting", max_iter, progress) as tick:
+    signal = _signal(fitted, measured, constraint, n_groups, n_folds, l2, where)
+    is_linear = signal.fitted.cells.is_linear
+    with progress_bar(max_iter, shown=progress, text="fitting") as update:
         game = play(
-            oracle,
+            signal,
             method,
             tol=constraint.tol,
             max_iter=max_iter,
             bound=bound,
-            resolution=0.5 / oracle.smallest_cell,
-            certify=oracle.cells.is_linear,
-            on_round=lambda t, now: tick(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
+            resolution=0.5 / signal.smallest_cell,
+            is_linear=is_linear,
+            on_round=lambda t, now: update(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
         )
+    result = game.result("single")
     if not isinstance(method, Unconstrained):
-        warn_about(game, "single", oracle.smallest_cell)
-    return _account(game, model, name, oracle)
-
-
-def _account(game: Game, model: nn.Module, name: str, oracle: HeadOracle) -> RefittedNet:
-    weights = game.weights("single")
-    index = int(weights.argmax())
-    head = oracle.fitter.folded(game.found[index].model)
-    certified = oracle.cells.is_linear
+        result.warn(signal.smallest_cell)
+    assert isinstance(signal.learner, HeadLearner)
+    fair, sign = signal.learner.fitter.folded(result.models[0]), _sign(constraint)
     return RefittedNet(
-        model=with_head(model, name, Linear(oracle.sign * head.weight, oracle.sign * head.bias)).eval(),
+        model=with_head(model, name, Linear(sign * fair.weight, sign * fair.bias)).eval(),
         head=name,
-        error=float(game.errors[index]),
-        gap=float(abs(game.gaps[index]).max()),
-        dual=game.multiplier_of(index).reshape(game.found[0].moments.gap.shape),
-        optimality_gap=game.excess(weights) if certified else float("nan"),
-        saddle_gap=game.excess(game.weights("average")) if certified else float("nan"),
-        history=history_table(game, certified),
+        error=result.error,
+        gap=result.gap,
+        dual=result.dual,
+        optimality_gap=result.optimality_gap,
+        saddle_gap=result.saddle_gap,
+        history=result.history,
         game=game,
     )
+
+
+def _sign(constraint: Constraint) -> float:
+    """The head is fitted for the target; its sign turns where the target is class 0."""
+    return -1.0 if constraint.target == 0 else 1.0
+
+
+def _signal(
+    fitted: Features,
+    heldout: Features | None,
+    constraint: Constraint,
+    n_groups: int,
+    n_folds: int,
+    l2: float,
+    device: torch.device,
+) -> Signal:
+    """Where errors and gaps are measured."""
+
+    def rows_of(features: Features) -> Rows:
+        return constraint.rows((features.y == 1) == (_sign(constraint) > 0), features.group, n_groups)
+
+    rows = rows_of(fitted)
+    fitter = HeadFitter(fitted.x.to(device), rows.positive, l2)
+    learner = HeadLearner(fitter)
+    if heldout is not None:
+        return HeldoutSignal(rows, learner, rows_of(heldout), fitter.standardised(heldout.x.to(device)))
+    if not n_folds:
+        return Signal(rows, learner)
+    fold, folds = stratified_folds(fitted.y, fitted.group, n_folds, np.random.default_rng(0)), []
+    for k in range(n_folds):
+        inside, outside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        folds.append(Fold(HeadLearner(fitter, inside), inside, outside, fitter.x[outside]))
+    return CrossfitSignal(rows, learner, folds)
 
 
 def _check(
@@ -194,7 +228,7 @@ def _check(
     def number(value: Any) -> bool:
         return isinstance(value, Real) and math.isfinite(value)
 
-    rules = [
+    checks = [
         ("constraint", isinstance(constraint, Constraint), "a Constraint", constraint),
         (
             "method",
@@ -208,9 +242,9 @@ def _check(
         ("max_iter", whole(max_iter) and max_iter >= 1, "1 or more", max_iter),
         ("bound", number(bound) and bound > 0, "positive", bound),
     ]
-    for name, holds, rule, came in rules:
+    for name, holds, expected, value in checks:
         if not holds:
-            raise InputError(f"The '{name}' of refit_last_layer must be {rule}; got {came!r}.")
+            raise InputError(f"The '{name}' of refit_last_layer must be {expected}; got {value!r}.")
     if constraint.target not in (None, 0, 1):
         raise InputError(f"The target of the constraint must be 0 or 1, as the labels are; got {constraint.target!r}.")
     if n_folds and has_heldout:
@@ -220,7 +254,7 @@ def _check(
 def _check_rows(rows: Features, part: str, constraint: Constraint, n_groups: int, width: int) -> None:
     if rows.x.shape[1] != width:
         raise InputError(
-            f"The {part} features have {rows.x.shape[1]} columns, the head takes {width}: compute them anew."
+            f"The {part} features have {rows.x.shape[1]} columns, the head takes {width}: compute them again."
         )
     if rows.group.max() >= n_groups:
         raise InputError(

@@ -10,21 +10,21 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('fairalm.nn.lightning needs Lightning: pip install "fairalm[lightning]".') from error
 
 from fairalm.exceptions import InputError
-from fairalm.nn.logged import to_log
+from fairalm.nn.log_values import log_values
 from fairalm.nn.loss import ConstrainedLoss
 
 
 class DualStepCallback(Callback):
-    """Takes the dual step of every `ConstrainedLoss` in the module after each optimiser step, and logs where it stands.
+    """Takes the dual step of every `ConstrainedLoss` in the module after each optimiser step, and logs the losses.
 
     The module keeps the loss as an attribute and returns ``self.criterion(logits, y, group)`` from `training_step`.
-    One dual step follows one step of the optimiser, however many batches it accumulates; a step that a gradient scaler
+    One dual step follows each step of the optimiser, however many batches it accumulates; a step that a gradient scaler
     skips has none. Do not call ``criterion.attach`` as well. Checkpoints hold the multipliers, since the loss is part
     of the module.
 
     Logged at every batch under the attribute's name: ``criterion/loss``, ``criterion/gap``, ``criterion/dual`` and
-    ``criterion/lagrangian``; gaps and multipliers are numbered where there are several. A loss with
-    ``dual_from="observe"`` is logged, but its dual step stays with whoever calls `observe`.
+    ``criterion/lagrangian``; gaps and multipliers are numbered if there are several. A loss with
+    ``dual_from="observe"`` is logged; call its `observe` and `step` yourself.
 
     Examples
     --------
@@ -59,4 +59,4 @@ class DualStepCallback(Callback):
     ) -> None:
         """Log."""
         for name, criterion in self._criteria.items():
-            pl_module.log_dict({f"{name}/{key}": value for key, value in to_log(criterion).items()})
+            pl_module.log_dict({f"{name}/{key}": value for key, value in log_values(criterion).items()})

@@ -1,4 +1,4 @@
-"""What a criterion sees of a net's outputs: a margin for the target, and a loss of it."""
+"""Margins and surrogate losses: the differentiable stand-ins for a net's 0/1 errors."""
 
 from __future__ import annotations
 

@@ -1,68 +1,71 @@
-"""A net for tables, in scikit-learn's words: what the command line trains as `mlp`."""
+"""A neural network for tables, as a scikit-learn classifier: what the command line trains as `mlp`."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from fairalm._validation import FloatArray, IntArray, Missing, check_binary, encode_groups
+from fairalm._validation import FloatArray, Groups, IntArray, Missing, check_binary, encode_groups
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import split
-from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.io import AnyPath
+from fairalm.exceptions import InputError
+from fairalm.files import AnyPath
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Method, Unconstrained
-from fairalm.nn.distributed import n_ranks, rank
+from fairalm.nn.checks import check_count, check_positive, usable_device, warn_about_gap
+from fairalm.nn.distributed import n_ranks
+from fairalm.nn.learning_rate import cosine_decay
 from fairalm.nn.loss import ConstrainedLoss
+from fairalm.nn.row_batches import RowBatches
 from fairalm.nn.trainer import Trainer
 
 CHECKPOINT_EVERY = 200  # steps: a second or two of work
 
 
 class NetClassifier(ClassifierMixin, BaseEstimator):
-    """A net with hidden layers for a table of two labels, trained under a criterion by :class:`Trainer`.
+    """A net with hidden layers for a table with two labels, trained under a constraint by :class:`Trainer`.
 
-    Adam, whose rate goes down to 0 along a cosine. Under ``torchrun`` every process gets its share of each batch and
-    ends with the same net.
+    Adam, with a learning rate that falls to 0 along a cosine. Under ``torchrun`` every process gets its share of each
+    batch and ends with the same net.
 
     Parameters
     ----------
     constraint : Constraint, optional
-        The criterion; equal opportunity if left out.
+        Equal opportunity if left out.
     method : Method, optional
-        The rule; :class:`fairalm.PIControl` if left out, which needs no tuning.
+        :class:`fairalm.PIControl` if left out, which needs no tuning.
     transformer : transformer, optional
-        Makes numbers of X, for example :func:`fairalm.datasets.preprocess`; X must be numbers if left out.
+        Turns X into numbers, for example :func:`fairalm.datasets.preprocess`; without it X must be numeric.
     hidden : sequence of int
         Units of the hidden layers.
     epochs, batch_size : int
         Passes over the rows, and rows per step.
     lr : float
-        Adam's first step size.
+        Adam's first learning rate.
     dual_signal : {"train", "heldout"}
-        Where the multipliers see the gap: in the batches trained on, or in a share of the rows held out for it.
-        A net that learns its rows by heart has no gap left on them, and one elsewhere.
+        Which rows move the multipliers: the batches trained on, or rows held out for it. A net that memorises its
+        training rows can have no gap on them and a large one on new rows.
     heldout_size : float
-        That share.
+        Share of the rows that are held out.
     folder : path, optional
-        For checkpoints, so that a run that was killed can go on.
+        For checkpoints, so that a killed run can resume.
     resume : bool
-        Go on from the folder's checkpoint if there is one.
+        Resume from the folder's checkpoint, if there is one.
     device : str, optional
         Where to train: "cpu", "cuda", "mps". The CPU if left out.
     missing, merge_below
-        As of :class:`fairalm.FairALMClassifier`.
+        As in :class:`fairalm.FairALMClassifier`.
     random_state : int, RandomState or None
     verbose : bool
         Show a progress bar.
@@ -73,7 +76,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
     history_ : DataFrame
         One row per epoch, see :class:`Trainer`.
     gap_, error_ : float
-        The criterion's measure and the error of the net on the training rows.
+        The constraint's measure and the error of the net on the training rows.
     dual_ : array
         The last multipliers.
     parameters_ : dict of str to array
@@ -129,37 +132,42 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any, *, sensitive_features: Any = None) -> NetClassifier:
-        """Train.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, features)
-        y : array of shape (n,)
-            Two labels.
-        sensitive_features : array, Series, data frame or dict of columns
-            The protected attribute, one value per row; several columns are crossed.
-        """
+        """Train on a table, two labels and the protected attribute, given as to :class:`fairalm.FairALMClassifier`."""
         self._check_settings()
-        device = _find_device(self.device)
+        device = usable_device(None, self.device)
         labels = np.asarray(y)
         constraint = EqualOpportunity() if self.constraint is None else self.constraint
         positive, classes = check_binary(labels, target=constraint.target)
         groups = encode_groups(
             sensitive_features, n_rows=len(labels), missing=self.missing, merge_below=self.merge_below
         )
-        kept = groups.codes >= 0
+        kept = np.flatnonzero(groups.codes >= 0)
         check_cells(constraint, positive[kept], groups.codes[kept], groups.names, classes)
         table = self._numbers(X, fit=True)
         if len(table) != len(labels):
             raise InputError(f"y has {len(labels)} rows, X has {len(table)}: pass one label per row.")
         self.classes_, self.target_ = np.sort(np.array(classes)), classes[1]
+        self._train(table[kept], positive[kept], Groups(groups.codes[kept], groups.labels), constraint, device)
+        names = np.array(groups.names, dtype=object)[groups.codes[kept]]
+        rates = group_rates(positive[kept], self._logits(table[kept]) > 0, sensitive_features=names)
+        self.error_ = float(measure_of("error", rates, train=True).value or 0.0)
+        self.gap_ = float(measure_of(constraint, rates, train=True).value or 0.0)
+        if not isinstance(self.method, Unconstrained):
+            warn_about_gap(self.gap_, constraint.tol, self.epochs, stacklevel=2)
+        return self
+
+    def _train(
+        self, table: Any, positive: npt.NDArray[np.bool_], groups: Groups, constraint: Constraint, device: torch.device
+    ) -> None:
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        tensors = [torch.as_tensor(part) for part in (table, positive.astype(np.float32), groups.codes)]
-        fitted, held = self._parts(positive, groups.codes, seed)
+        columns = [torch.as_tensor(part) for part in (table, positive.astype(np.float32), groups.codes)]
 
-        def batches(rows: IntArray) -> ShuffledBatches:
-            return ShuffledBatches([part[rows] for part in tensors], self.batch_size, seed)
+        def batches(rows: IntArray) -> RowBatches:
+            return RowBatches([column[rows] for column in columns], self.batch_size, seed=seed)
 
+        fitted, held = np.arange(len(table)), None
+        if self.dual_signal == "heldout":
+            fitted, held = split(positive, groups.codes, test_size=self.heldout_size, random_state=seed)
         criterion = ConstrainedLoss(
             nn.BCEWithLogitsLoss(reduction="none"),
             replace(constraint, target=None),  # class 1 here, whatever its label
@@ -176,40 +184,19 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
                 optimizer,
                 criterion,
                 epochs=self.epochs,
-                scheduler=torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, self.epochs),
+                scheduler=cosine_decay(optimizer, self.epochs),
                 folder=self.folder,
                 checkpoint_every=None if self.folder is None else CHECKPOINT_EVERY,
                 device=device,
                 progress=self.verbose,
             )
-            dual_batches = None if held is None else batches(held)
-            self.history_ = trainer.fit(batches(fitted), dual_loader=dual_batches, resume=self.resume)
+            dual_loader = None if held is None else batches(held)
+            self.history_ = trainer.fit(batches(fitted), dual_loader=dual_loader, resume=self.resume)
         self.parameters_ = {name: value.cpu().numpy() for name, value in net.state_dict().items()}
         self.dual_ = criterion.multiplier.cpu().numpy()
-        names = np.array(groups.names, dtype=object)[groups.codes[kept]]
-        chosen = self._logits(table[kept]) > 0
-        rates = group_rates(positive[kept], chosen, sensitive_features=names)
-        self.error_ = float(measure_of("error", rates, train=True).value or 0.0)
-        self.gap_ = float(measure_of(constraint.measure, rates, train=True).value or 0.0)
-        if self.gap_ > constraint.tol and not isinstance(self.method, Unconstrained):
-            warnings.warn(
-                f"The gap on the training rows is {100 * self.gap_:.1f} points after {self.epochs} epochs, above the"
-                f" tolerance of {100 * constraint.tol:.1f}: more epochs (epochs) may close it.",
-                ToleranceWarning,
-                stacklevel=2,
-            )
-        return self
-
-    def _parts(self, positive: Any, codes: IntArray, seed: int) -> tuple[IntArray, IntArray | None]:
-        """Rows to fit on, and rows for the multipliers."""
-        rows = np.flatnonzero(codes >= 0)
-        if self.dual_signal == "train":
-            return rows, None
-        fitted, held = split(positive[rows], codes[rows], test_size=self.heldout_size, random_state=seed)
-        return rows[fitted], rows[held]
 
     def predict(self, X: Any) -> Any:
-        """Labels."""
+        """Predict labels."""
         check_is_fitted(self)
         other = self.classes_[self.classes_ != self.target_][0]
         return np.where(self._logits(self._numbers(X)) > 0, self.target_, other)
@@ -223,12 +210,9 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_settings(self) -> None:
         counts = {"epochs": self.epochs, "batch_size": self.batch_size}
-        counts |= {f"hidden[{i}]": units for i, units in enumerate(self.hidden)}
-        for name, value in counts.items():
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise InputError(f"`{name}` must be an integer, 1 or more; got {value!r}.")
-        if not 0 < self.lr < float("inf"):
-            raise InputError(f"`lr` must be positive; got {self.lr!r}.")
+        for name, value in (counts | {f"hidden[{i}]": units for i, units in enumerate(self.hidden)}).items():
+            check_count(name, value, 1)
+        check_positive("lr", self.lr)
         if self.dual_signal not in ("train", "heldout"):
             raise InputError(f"`dual_signal` must be 'train' or 'heldout'; got {self.dual_signal!r}.")
         if not 0 < self.heldout_size <= 0.5:
@@ -244,7 +228,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
 
     @torch.no_grad()
     def _logits(self, table: Any) -> Any:
-        with torch.random.fork_rng(devices=[]):  # a new net draws weights, which these replace
+        with torch.random.fork_rng(devices=[]):  # a new net draws random weights, which are replaced here
             net = make_net(table.shape[1], self.hidden)
         net.load_state_dict({name: torch.as_tensor(value) for name, value in self.parameters_.items()})
         return net(torch.as_tensor(table))[:, 0].numpy()
@@ -257,41 +241,3 @@ def make_net(n_features: int, hidden: Sequence[int]) -> nn.Sequential:
     for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*layers, nn.Linear(sizes[-1], 1))
-
-
-class ShuffledBatches:
-    """Rows of tensors in a new order each pass; under ``torch.distributed``, this rank's part of each batch.
-
-    A table in memory needs no loader that fetches one row at a time.
-
-    >>> batches = ShuffledBatches([torch.arange(5)], 2, seed=0)
-    >>> len(batches), sorted(int(i) for (rows,) in batches for i in rows)
-    (3, [0, 1, 2, 3, 4])
-    """
-
-    def __init__(self, tensors: Sequence[Tensor], batch_size: int, seed: int) -> None:
-        self.tensors, self.batch_size = tensors, batch_size
-        self.generator = torch.Generator().manual_seed(seed)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self._split(torch.arange(len(self.tensors[0]))))
-
-    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
-        for rows in self._split(torch.randperm(len(self.tensors[0]), generator=self.generator)):
-            mine = rows[rank() :: n_ranks()]
-            yield tuple(part[mine] for part in self.tensors)
-
-    def _split(self, rows: Tensor) -> list[Tensor]:
-        parts: tuple[Tensor, ...] = torch.split(rows, self.batch_size)
-        return [part for part in parts if len(part) >= n_ranks()]
-
-
-def _find_device(name: str | None) -> torch.device:
-    """A device that is there."""
-    try:
-        device = torch.device("cpu" if name is None else name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(f"There is no device {name!r} here ({reason}): leave it out for the CPU.") from error
-    return device

@@ -1,4 +1,4 @@
-"""A model card in Markdown, headed by the metadata that the Hugging Face hub reads."""
+"""A model card in Markdown, with the metadata that the Hugging Face hub reads."""
 
 from __future__ import annotations
 
@@ -7,18 +7,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fairalm.report.words import MEASURES
-
 
 def model_card(facts: Mapping[str, Any]) -> str:
-    """The card of the model that the verdict is about.
-
-    Parameters
-    ----------
-    facts : dict
-        From :func:`fairalm.report.facts.gather`.
-    """
-    model, criterion, people = facts["models"][facts["headline"]], facts["criterion"], facts["people"]
+    """The card of the model that the verdict is about; `facts` from :func:`fairalm.report.facts.gather`."""
+    model, people = facts["models"][facts["headline"]], facts["people"]
     run, verdict = facts["runs"][model["run"]], facts["verdict"]
     groups = [
         [group["name"], *("hidden" if n is None else f"{n:,}" for n in (*group["counts"], group["total"]))]
@@ -29,13 +21,14 @@ def model_card(facts: Mapping[str, Any]) -> str:
         for group in model["groups"]
     ]
     names = [rate["name"] for rate in facts["rates"].values()]
+    settings = ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
     sizes = ", ".join(f"{number} {part}" for part, number in people["sizes"].items())
     parts = [
         _metadata(facts, model),
         f"# {escape(run['name'])}",
-        f"Predicts {escape(facts['label'])}. Trained with fairalm, {_settings(model)}.",
+        f"Predicts {escape(facts['label'])}. Trained with fairalm, {settings}.",
         "## Fairness",
-        f"{escape(criterion['sentence'])} **{verdict['outcome'].capitalize()}.** {escape(verdict['text'])}",
+        f"{escape(facts['constraint']['sentence'])} **{verdict['outcome'].capitalize()}.** {escape(verdict['text'])}",
         f"Test error {model['error']['text']}. Brackets are 95 % intervals on people the model has not seen.",
         _table(["group", *names], rates),
         "\n".join(f"- {rate['name']}: {escape(rate['meaning'])}" for rate in facts["rates"].values()),
@@ -55,12 +48,12 @@ def model_card(facts: Mapping[str, Any]) -> str:
 
 
 def _metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-    """YAML, of which JSON text is a part."""
-    task = facts["task"]
-    measured = {"error": model["error"], facts["criterion"]["key"]: model["gap"]}
+    """YAML; each value is written as JSON, which is valid YAML."""
+    task, constraint = facts["task"], facts["constraint"]
+    measured = (("error", "error", model["error"]), (constraint["key"], constraint["title"], model["gap"]))
     metrics = [
-        {"type": name, "name": f"test {MEASURES[name]}", "value": round(figure["value"], 5)}
-        for name, figure in measured.items()
+        {"type": key, "name": f"test {title}", "value": round(figure["value"], 5)}
+        for key, title, figure in measured
         if figure["value"] is not None
     ]
     result = {
@@ -69,12 +62,9 @@ def _metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
         "metrics": metrics,
     }
     index = [{"name": facts["runs"][model["run"]]["name"], "results": [result]}]
-    lines = [
-        "library_name: fairalm",
-        f"pipeline_tag: {task}",
-        f"tags: {_yaml(['fairness', 'fairalm', facts['criterion']['name']])}",
-    ]
-    if metrics:  # the hub refuses results without any
+    tags = _yaml(["fairness", "fairalm", constraint["name"]])
+    lines = ["library_name: fairalm", f"pipeline_tag: {task}", f"tags: {tags}"]
+    if metrics:  # the hub refuses results without metrics
         lines.append(f"model-index: {_yaml(index)}")
     return "\n".join(["---", *lines, "---"])
 
@@ -84,20 +74,15 @@ def _yaml(value: Any) -> str:
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
-def _settings(model: Mapping[str, Any]) -> str:
-    return ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
-
-
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(c if c == "---" else escape(c) for c in line) + " |" for line in lines)
 
 
 def _code(text: str) -> str:
-    """A code span that no backtick in it ends."""
+    """A code span whose fence is longer than any backticks in the text."""
     longest = max(map(len, re.findall("`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " * bool(longest)
+    fence, space = "`" * (longest + 1), " " * bool(longest)
     return f"{fence}{space}{' '.join(text.split())}{space}{fence}"
 
 

@@ -1,4 +1,4 @@
-"""From runs to one plain dict of facts: all that the page, the card and the figures say, and nothing of any row."""
+"""From runs to one dict of facts: everything that the page, the card and the figures say, and no row of the data."""
 
 from __future__ import annotations
 
@@ -9,115 +9,118 @@ import numpy as np
 
 from fairalm.constraints import CONSTRAINTS
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
-from fairalm.measures import MEASURES, RATES
-from fairalm.report import words
+from fairalm.files import AnyPath
+from fairalm.measures import RATES, describe
+from fairalm.report.chart_data import point
 from fairalm.report.limits import limits
 from fairalm.report.maps import Maps, read_maps
-from fairalm.report.models import is_constant, model_facts, verdict_facts
-from fairalm.report.runs import OTHER, PLAIN, Model, Run, Source, read_runs
-from fairalm.report.suppress import is_small
+from fairalm.report.models import model_facts
+from fairalm.report.people import people_facts
+from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
+from fairalm.report.words import is_constant, verdict_facts
 from fairalm.selection import pareto_front, select_nvp
 
+Facts = dict[str, Any]
 MIN_CELL = 10
-SHOWN = {"error": "error", "selection": "selection", "tpr": "TPR", "fpr": "FPR", "ppv": "PPV"}
-MEANINGS = {
-    "error": "share of wrong predictions",
-    "selection": "share predicted {label}",
-    "tpr": "of those with {label}, the share found",
-    "fpr": "of the others, the share wrongly predicted {label}",
-    "ppv": "of those predicted {label}, the share that has it",
+SHOWN_RATES = {
+    "error": ("error", "share of wrong predictions"),
+    "selection": ("selection", "share predicted {label}"),
+    "tpr": ("TPR", "of those with {label}, the share found"),
+    "fpr": ("FPR", "of the others, the share wrongly predicted {label}"),
+    "ppv": ("PPV", "of those predicted {label}, the share that has it"),
 }
+COUNTS = {"tp": "true positives", "fp": "false positives", "tn": "true negatives", "fn": "false negatives"}
 
 
-def gather(runs: Iterable[Source], *, min_cell: int = MIN_CELL, maps: AnyPath | Maps | None = None) -> dict[str, Any]:
-    """Read runs and return what may be said of them.
+def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath | Maps | None = None) -> Facts:
+    """Read runs and return what may be said about them: plain values, ready for JSON.
 
     Parameters
     ----------
     runs : iterable of path or dict
-        Folders of ``fairalm train``, files of ``compare`` and ``demo``, or their content. The criterion is that of the
-        first.
+        Folders of ``fairalm train``, files of ``compare`` and ``demo``, or their content. All are judged by the
+        constraint of the first.
     min_cell : int
         Fewest people of whom a count is shown.
     maps : path or Maps, optional
-        A folder of ``fairalm cam``, besides those runs that hold its files, or what would be in one.
-
-    Returns
-    -------
-    dict
-        Plain values, ready for JSON.
+        A folder of ``fairalm cam``, or its content, in addition to the runs that have such files.
     """
     if min_cell < 1:
         raise InputError(f"`min_cell` must be 1 or more; got {min_cell!r}.")
-    read = read_runs(runs)
-    first = read[0]
-    config = first.metrics["config"]
-    measure, tol = CONSTRAINTS[config["constraint"]].measure, config["tol"]
-    named = [(run, number, model) for number, run in enumerate(read) for model in run.models]
-    models = [
-        {
-            "id": position,
-            "name": f"{run.name}: {model.name}" if len(read) > 1 else model.name,
-            "run": number,
-            "kind": model.kind,
-            **model_facts(model, measure, tol, min_cell),
-        }
-        for position, (run, number, model) in enumerate(named)
-    ]
-    raw = [model for _, _, model in named]
-    headline = next((number for number, model in enumerate(raw) if model.kind != PLAIN), 0)
-    nvp = _nvp(raw, measure)
-    n_groups = len(raw[headline].splits["test"]["groups"])
+    records = read_runs(runs)
+    first = records[0]
+    config, constraint = first.metrics["config"], _constraint(first)
+    own_rates = {name: share for name, share in constraint.pop("definitions").items() if name not in RATES}
+    definitions, rates = {**RATES, **own_rates}, _shown_rates(first.label, own_rates)
+    models: list[dict[str, Any]] = []
+    for number, run in enumerate(records):
+        for model in run.models:
+            if constraint["key"] not in model.splits["test"]:
+                why = f"{run.name} has no {constraint['title']}, by which {first.name} is judged"
+                raise InputError(f"{why}: write a report for each.")
+            facts = {
+                "id": len(models),
+                "name": f"{run.name}: {model.name}" if len(records) > 1 else model.name,
+                "run": number,
+                "kind": model.kind,
+                **model_facts(model, constraint, {rate: definitions[rate] for rate in rates}, min_cell),
+            }
+            models.append({**facts, "point": point(facts)})
+    recorded = [model for run in records for model in run.models]
+    headline = next((number for number, model in enumerate(recorded) if model.kind != PLAIN_MODEL), 0)
+    judged = recorded[headline]
+    nvp = _nvp(recorded, constraint["key"])
     return {
-        "title": f"{first.metrics['data']['name']}: {config['constraint']}",
+        "title": f"{first.metrics['data']['name']}: {constraint['name']}",
         "min_cell": min_cell,
         "label": first.label,
         "task": "image-classification" if config.get("image_column") else "tabular-classification",
-        "criterion": {
-            "name": config["constraint"],
-            "key": measure,
-            "sentence": _capital(words.demand(config["constraint"], first.label, tol)),
-            "tol": tol,
-            "measure": words.MEASURES[measure],
-            "rates": list(MEASURES[measure].rates),
-        },
-        "rates": {
-            name: {
-                "name": title,
-                "meaning": MEANINGS[name].replace("{label}", first.label),
-            }
-            for name, title in SHOWN.items()
-        },
-        "definitions": {name: [list(above), list(below)] for name, (above, below) in RATES.items()},
+        "constraint": constraint,
+        "rates": rates,
+        "definitions": definitions,
         "headline": headline,
-        "verdict": verdict_facts(raw[headline], measure, tol, min_cell),
-        "people": _people(first, min_cell),
+        "verdict": verdict_facts(judged.name, judged.splits["test"], models[headline], constraint),
+        "people": people_facts(first, min_cell),
         "models": models,
         "front": _front(models),
         "nvp": nvp,
-        "curves_of": next((model.history_of for model in raw if model.history), "train"),
-        "runs": [_run(run) for run in read],
-        "maps": read_maps([run.folder for run in read if run.folder is not None], maps),
-        "limits": limits(
-            read, n_groups=n_groups, is_chosen=nvp is not None, is_other=any(m.kind == OTHER for m in raw)
-        ),
+        "curves_of": next((model.history_of for model in recorded if model.history), "train"),
+        "runs": [_run_facts(run) for run in records],
+        "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
+        "limits": limits(records, n_groups=len(models[headline]["groups"]), has_nvp=nvp is not None),
     }
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
+def _constraint(run: RunRecord) -> Facts:
+    """What the run records about its constraint, or the same about a built-in one; and the tolerance."""
+    name, tol = run.metrics["config"]["constraint"], run.metrics["config"]["tol"]
+    described = run.metrics.get("measure")
+    if described is None:
+        if name not in CONSTRAINTS:
+            raise InputError(f"{run.name} does not say what {name!r} measures: train it again with this fairalm.")
+        described = describe(CONSTRAINTS[name](tol=tol), run.label)
+    return {**described, "tol": tol}
+
+
+def _shown_rates(label: str, own: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Name and meaning of the rates in tables: the usual ones, and those that only this constraint compares."""
+    rates = {
+        rate: {"name": name, "meaning": text.replace("{label}", label)} for rate, (name, text) in SHOWN_RATES.items()
+    }
+    for rate, (above, below) in own.items():
+        part, whole = (" and ".join(COUNTS[count] for count in counts) for counts in (above, below))
+        whole = "all people" if len(below) == len(COUNTS) else whole
+        rates[rate] = {"name": rate, "meaning": f"{part}, as a share of {whole}"}
+    return rates
 
 
 def _front(models: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The models that no other beats on the test people, as far as these are shown."""
-    if len(models) < 2:
-        return []
+    """The models that no other beats on the test people, by the figures shown; none if there is one model only."""
     errors, gaps = (np.array([model[name]["value"] for model in models], dtype=float) for name in ("error", "gap"))
-    return [int(position) for position in pareto_front(errors, gaps)]
+    return [int(position) for position in pareto_front(errors, gaps)] if len(models) > 1 else []
 
 
-def _nvp(models: Sequence[Model], measure: str) -> int | None:
+def _nvp(models: Sequence[ModelRecord], measure: str) -> int | None:
     """NVP's choice by the training figures: the test people must not choose."""
     if len(models) < 2 or not all("train" in model.splits for model in models):
         return None
@@ -129,44 +132,8 @@ def _nvp(models: Sequence[Model], measure: str) -> int | None:
         return None
 
 
-def _people(run: Run, min_cell: int) -> dict[str, Any]:
-    """Group × label counts of all the data; where one is hidden, so are the sums it would follow from."""
-    data, positive = run.metrics["data"], str(run.metrics["config"]["positive"])
-    labels = list(dict.fromkeys(label for counts in data["groups"].values() for label in counts))
-    labels.sort(key=lambda label: label != positive)
-    tested = run.models[0].splits["test"]["groups"]
-    groups, has_hidden = [], False
-    for name, counts in data["groups"].items():
-        cells = [counts.get(label, 0) for label in labels]
-        test = tested.get(name, dict.fromkeys(("tp", "fn", "fp", "tn"), 0))
-        rest = [cells[0] - test["tp"] - test["fn"], sum(cells[1:]) - test["fp"] - test["tn"]]  # the training people
-        small = [is_small(count, min_cell) for count in cells]
-        small = [is_hidden or is_small(left, min_cell) for is_hidden, left in zip(small, rest, strict=False)]
-        is_hidden = any(small)
-        has_hidden |= is_hidden
-        total = sum(cells)
-        groups.append(
-            {
-                "name": name,
-                "counts": [None if hide else count for hide, count in zip(small, cells, strict=True)],
-                "total": None if is_hidden else total,
-                "base_rate": None if is_hidden or not total else cells[0] / total,
-            }
-        )
-    sizes = {part: data[part] for part in ("rows", "train", "test", "dropped") if data.get(part)}
-    if has_hidden:
-        sizes = {part: float(f"{number:.1e}") for part, number in sizes.items()}
-    return {
-        "name": data["name"],
-        "labels": labels,
-        "groups": groups,
-        "sizes": {part: f"{'about ' * has_hidden}{number:,.0f}" for part, number in sizes.items()},
-        "has_hidden": has_hidden,
-    }
-
-
-def _run(run: Run) -> dict[str, Any]:
-    """How it came about."""
+def _run_facts(run: RunRecord) -> Facts:
+    """How a run was made."""
     metrics, config = run.metrics, run.metrics["config"]
     test, seeds, first = "the test part of the data", config.get("seeds"), config.get("first_seed", 0)
     if config.get("test"):

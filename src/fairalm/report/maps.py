@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath, load
+from fairalm.files import AnyPath, read_json
 from fairalm.measures import Measure
 
 SHEET, RESULTS = "sheet.png", "cam.json"
@@ -26,53 +26,39 @@ class Maps(NamedTuple):
     results: Mapping[str, Any]
 
 
-def read_maps(folders: Sequence[Path], named: AnyPath | Maps | None = None) -> list[dict[str, Any]]:
-    """The sheets, and the figures of leak and focus, of the folders that hold them.
-
-    Parameters
-    ----------
-    folders : sequence of path
-        Looked into.
-    named : path or Maps, optional
-        Must hold them, or is them.
-    """
-    found = [_of(folder) for folder in dict.fromkeys(folders) if _holds(folder)]
-    if isinstance(named, Maps):
-        found.append(named)
-    elif named is not None:
-        if not _holds(Path(named)):
-            raise InputError(f"{named} has no {SHEET} and {RESULTS}: name a folder that fairalm cam wrote.")
-        found.append(_of(Path(named)))
-    return [_facts(maps) for maps in found]
+def read_maps(folders: Sequence[Path], more: AnyPath | Maps | None = None) -> list[dict[str, Any]]:
+    """The sheets, and the figures of leak and focus, in those `folders` that have them and in `more`, which must."""
+    maps = [_read(folder) for folder in dict.fromkeys(folders)]
+    if more is not None:
+        maps.append(more if isinstance(more, Maps) else _read(Path(more)))
+        if maps[-1] is None:
+            raise InputError(f"{more} has no {SHEET} and {RESULTS}: name a folder that fairalm cam wrote.")
+    return [_facts(each) for each in maps if each is not None]
 
 
-def _holds(folder: Path) -> bool:
-    return all((folder / name).is_file() for name in (SHEET, RESULTS))
-
-
-def _of(folder: Path) -> Maps:
-    return Maps(folder / SHEET, load(folder / RESULTS))
+def _read(folder: Path) -> Maps | None:
+    sheet, results = folder / SHEET, folder / RESULTS
+    return Maps(sheet, read_json(results)) if sheet.is_file() and results.is_file() else None
 
 
 def _facts(maps: Maps) -> dict[str, Any]:
-    picture, results = maps.sheet.read_bytes(), maps.results
-    if len(picture) > LARGEST:
-        raise InputError(
-            f"{maps.sheet} has {len(picture):,} bytes, too many for a page: make it again with fewer --rows."
-        )
+    image, results = maps.sheet.read_bytes(), maps.results
+    if len(image) > LARGEST:
+        text = f"{maps.sheet} has {len(image):,} bytes, too many for a page: make it again with fewer {{rows}}."
+        raise InputError(text, rows=None)
     tables = []
     for kind, titles in TITLES.items():
-        found = results.get(kind) or {}
-        nets = [net for net in found if "chance" in found[net] or kind == "focus"]
+        measured = results.get(kind) or {}
+        nets = [net for net in measured if "chance" in measured[net] or kind == "focus"]
         rows = [
-            {"name": title, "cells": [str(Measure(name, **found[net][name])) for net in nets]}
+            {"name": title, "cells": [str(Measure(name, **measured[net][name])) for net in nets]}
             for name, title in titles.items()
-            if nets and all(name in found[net] for net in nets)
+            if nets and all(name in measured[net] for net in nets)
         ]
         if rows:
             tables.append({"title": kind, "nets": nets, "rows": rows})
     return {
-        "sheet": "data:image/png;base64," + base64.b64encode(picture).decode(),
-        "pictures": results["data"]["pictures"],
+        "sheet": "data:image/png;base64," + base64.b64encode(image).decode(),
+        "images": results["data"]["images"],
         "tables": tables,
     }

@@ -1,4 +1,4 @@
-"""The facts of one model, and the verdict on it."""
+"""The facts about one model."""
 
 from __future__ import annotations
 
@@ -6,44 +6,37 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fairalm.measures import Measure, merge_bins, people_to_settle
+from fairalm.measures import Measure, merge_bins
+from fairalm.measures.rates import Share
 from fairalm.measures.text import interval, percent, with_interval
-from fairalm.report import words
-from fairalm.report.runs import Model
+from fairalm.report.runs import ModelRecord
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
+from fairalm.runs.metrics import verdict
 
-SHOWN_RATES = ("error", "selection", "tpr", "fpr", "ppv")
-FAR = 100.0  # times as many people: a ratio beyond says nothing more
 MOST_ROUNDS = 200  # of a training curve; longer ones are thinned
+NO_FIGURE = {"value": None, "low": None, "high": None}
 CURVES = {"error": "error", "train_error": "error", "gap": "gap", "saddle_gap": "saddle_gap"}
 
 
-def model_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[str, Any]:
-    """All that may be said of a model on its test people.
+def model_facts(
+    model: ModelRecord, constraint: Mapping[str, Any], rates: Mapping[str, Share], min_cell: int
+) -> dict[str, Any]:
+    """What may be said about a model on its test people, with these `rates` for each group.
 
-    Parameters
-    ----------
-    model : Model
-        As its run keeps it.
-    measure : str
-        The criterion's.
-    tol : float
-        The tolerance.
-    min_cell : int
-        Fewest people of whom a count is shown.
+    `constraint` is from :func:`fairalm.measures.describe`, with its ``tol``; no count under `min_cell` is shown.
     """
-    entry = model.splits["test"]
+    entry, measure = model.splits["test"], constraint["key"]
     shown = {name: bands(group, min_cell) for name, group in entry["groups"].items()}
     is_coarse = not all(map(is_exact, shown.values()))
     return {
         "error": figure(entry["error"], is_coarse, min_cell),
         "gap": figure(entry[measure], is_coarse, min_cell),
-        "verdict": words.verdict(_measure(measure, entry), tol),
+        "verdict": verdict(Measure(measure, **entry[measure]), constraint["tol"]),
         "groups": [
             {
                 "name": name,
                 "counts": {key: None if band is None else list(band) for key, band in counts.items()},
-                "rates": {rate: _rate(counts, rate) for rate in SHOWN_RATES},
+                "rates": {rate: _rate(counts, share) for rate, share in rates.items()},
             }
             for name, counts in shown.items()
         ],
@@ -57,14 +50,14 @@ def model_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[s
 def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str, Any]:
     """A measure with its interval, as numbers and as text.
 
-    It is hidden if it rests on a cell of too few people, and in whole points, the interval outwards, if a count of too
-    few people is among those it is computed from.
+    It is hidden if it rests on a cell with too few people. If one of the counts behind it is too small to be shown, it
+    is rounded to whole points, and its interval outwards.
     """
     value, low, high = (entry[name] for name in ("value", "low", "high"))
     if is_small(entry["n_min"], min_cell):
-        return {"value": None, "low": None, "high": None, "text": f"hidden (a cell under {min_cell} people)"}
+        return {**NO_FIGURE, "text": f"hidden (a cell under {min_cell} people)"}
     if value is None:
-        return {"value": None, "low": None, "high": None, "text": "undefined"}
+        return {**NO_FIGURE, "text": "undefined"}
     digits = 0 if is_coarse else 1
     if is_coarse:
         value = round(value, 2)
@@ -75,65 +68,15 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
     return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
 
 
-def verdict_facts(model: Model, measure: str, tol: float, min_cell: int) -> dict[str, Any]:
-    """Met, not met or cannot tell; the figure; and what would settle it."""
-    entry = model.splits["test"]
-    judged = _measure(measure, entry)
-    facts = model_facts(model, measure, tol, min_cell)
-    outcome, gap = facts["verdict"], facts["gap"]
-    why = {
-        "met": "The whole interval is within the tolerance.",
-        "not met": "The whole interval is above the tolerance.",
-        "cannot tell": "The interval reaches from within the tolerance to beyond it.",
-        "undefined": "There are too few people to measure it.",
-    }
-    sentences = [f"{words.MEASURES[measure]} {gap['text']} against a tolerance of {words.points(tol)}."]
-    sentences.append(why[outcome])
-    if is_constant(entry):
-        sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
-    elif outcome == "cannot tell":
-        sentences.append(_settled(judged, tol, entry["error"]["n"]))
-    return {"outcome": outcome, "name": model.name, "text": " ".join(sentences), "gap": gap, "tol": tol}
-
-
-def _settled(judged: Measure, tol: float, n_people: int) -> str:
-    """How many more test people would do, if the gap is what was measured: the width shrinks with the root of them."""
-    if judged.n_min < words.ROUGH:
-        return f"With under {words.ROUGH} people in its smallest cell, no forecast is made of how many would settle it."
-    needed = people_to_settle(judged, tol)
-    if needed is None:
-        return "The gap is on the tolerance: no number of people would settle it."
-    times = needed / judged.n_min
-    more = words.about(n_people * (times - 1))
-    ratio = f" ({times:,.1f} times as many as now)" if times < FAR else ", since it is so near the tolerance"
-    return f"If that is the gap, {more} more test people would settle it{ratio}."
-
-
-def is_constant(entry: Mapping[str, Any]) -> bool:
-    """Whether one label is predicted for everybody."""
-    groups = entry["groups"].values()
-    predicted = [sum(group[a] + group[b] for group in groups) for a, b in (("tp", "fp"), ("tn", "fn"))]
-    return 0 in predicted
-
-
-def _measure(name: str, entry: Mapping[str, Any]) -> Measure:
-    return Measure(name, **entry[name])
-
-
-def _rate(counts: Mapping[str, Any], rate: str) -> dict[str, Any] | None:
-    band = rate_band(counts, rate)
+def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
+    band = rate_band(counts, share)
     if not band:
-        return band if band is None else {"value": None, "low": None, "high": None, "text": "nobody", "interval": ""}
+        return None if band is None else {**NO_FIGURE, "text": "nobody", "interval": ""}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
-    is_one = least == most
-    text = percent(least) if is_one else f"{100 * least:.0f} to {percent(most, 0)}"
-    return {
-        "value": least if is_one else None,
-        "low": low,
-        "high": high,
-        "text": text,
-        "interval": interval(low, high, 1 if is_one else 0),
-    }
+    if least == most:
+        return {"value": least, "low": low, "high": high, "text": percent(least), "interval": interval(low, high)}
+    text = f"{100 * least:.0f} to {percent(most, 0)}"
+    return {"value": None, "low": low, "high": high, "text": text, "interval": interval(low, high, 0)}
 
 
 def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -> dict[str, Any] | None:
@@ -142,39 +85,32 @@ def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -
         return None
     binned = merge_bins(entry["scores"], min_cell)
     above = {
-        (name, key): _above(binned["counts"][name][label])
+        (name, key): [sum(row[start:]) for start in range(len(row))]
         for name, counts in shown.items()
         for label, key in (("target", "tp"), ("other", "fp"))
-        if counts[key] is not None and binned["counts"][name][label] is not None
+        if counts[key] is not None and (row := binned["counts"][name][label]) is not None
     }
     stops = [
         stop
-        for stop in range(1, len(binned["edges"]) - 1)  # the outer bins also hold what lies beyond them
-        # people between a threshold and the model's own decision would come out by subtraction
+        for stop in range(1, len(binned["edges"]) - 1)  # the outer bins contain scores beyond their edges
+        # else subtraction would give the number of people between a threshold and the model's own decision
         if not any(
             is_small(abs(row[stop] - entry["groups"][name][key]), min_cell) for (name, key), row in above.items()
         )
     ]
     if not stops or not above:
         return None
-    rows = [{key: _at(above.get((name, key)), stops) for key in ("tp", "fp")} for name in shown]
+    # per group and label: everybody, then those at or above each threshold
+    kept = {cell: [row[stop] for stop in (0, *stops)] for cell, row in above.items()}
+    rows = [{key: kept.get((name, key)) for key in ("tp", "fp")} for name in shown]
     return {"edges": [binned["edges"][stop] for stop in stops], "above": rows}
 
 
-def _above(row: list[int]) -> list[int]:
-    """People of the row in or above each bin."""
-    return [sum(row[start:]) for start in range(len(row))]
-
-
-def _at(row: list[int] | None, stops: list[int]) -> list[int] | None:
-    """All people of the row, then those at or above each stop; None if the row is hidden."""
-    return None if row is None else [row[0], *(row[stop] for stop in stops)]
-
-
-def _history(model: Model, measure: str, min_cell: int) -> dict[str, list[Any]]:
+def _history(model: ModelRecord, measure: str, min_cell: int) -> dict[str, list[Any]]:
     """Training curves: round, error, gap, saddle gap, and every multiplier; only the error if cells are too small.
 
-    Curves of people who are not counted go by the cells of the test people, and are in whole points.
+    If the split that the curves are of is not recorded, the cells of the test people decide, and curves are in whole
+    points.
     """
     columns = model.history
     if not columns:

@@ -11,37 +11,21 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
-from fairalm.datasets._files import cache_dir
-from fairalm.io import AnyPath, to_json, write_atomic
+from fairalm.files import AnyPath, cache_dir, to_json, write_atomic
 from fairalm.report.specs import specs
-
-NEEDED = 'The page needs vl-convert-python: pip install "fairalm[report]"'
 
 
 def vl_convert() -> Any:
-    """The module that has Vega inside; an ImportError with the command if it is missing."""
+    """The module that contains Vega; an ImportError with the command if it is missing."""
     try:
         import vl_convert
     except ImportError as error:
-        raise ImportError(NEEDED) from error
+        raise ImportError('The page needs vl-convert-python: pip install "fairalm[report]"') from error
     return vl_convert
 
 
 def write_page(path: AnyPath, facts: Mapping[str, Any]) -> int:
-    """Write the page.
-
-    Parameters
-    ----------
-    path : path
-        The .html file.
-    facts : dict
-        From :func:`fairalm.report.facts.gather`.
-
-    Returns
-    -------
-    int
-        Its size in bytes.
-    """
+    """Write the page of facts from :func:`fairalm.report.facts.gather`; return its size in bytes."""
     content = page(facts).encode()
     write_atomic(path, content)
     return len(content)
@@ -51,17 +35,17 @@ def page(facts: Mapping[str, Any]) -> str:
     """The page as text."""
     vl_convert()  # before any work
     charts = {name: json.loads(_compiled(to_json(spec))) for name, spec in specs(facts).items()}
-    verdict, criterion = facts["verdict"], facts["criterion"]
+    verdict, sentence = facts["verdict"], facts["constraint"]["sentence"]
     filled = {
         "TITLE": html.escape(facts["title"]),
-        "NOSCRIPT": html.escape(f"{criterion['sentence']} {verdict['outcome'].capitalize()}. {verdict['text']}"),
+        "NOSCRIPT": html.escape(f"{sentence} {verdict['outcome'].capitalize()}. {verdict['text']}"),
         "STYLE": _part("page.css"),
         "FACTS": script_json(facts),
         "CHARTS": script_json(charts),
         "VEGA": _vega(),
         "SCRIPT": _part("page.js"),
     }
-    pieces = _part("page.html").split("@@")  # once, so that what is filled in is not looked into again
+    pieces = _part("page.html").split("@@")  # once, so that the content itself is not searched for marks
     return "".join(filled[piece] if position % 2 else piece for position, piece in enumerate(pieces))
 
 
@@ -80,16 +64,12 @@ def _part(name: str) -> str:
 
 @cache
 def _vega() -> str:
-    """Vega and vega-embed, from vl-convert's bundle; what else it has is left out as far as it can be.
-
-    Bundling takes seconds, so it is done once for a version and kept in the user's cache folder.
-    """
-    module = vl_convert()
+    """Vega and vega-embed, from vl-convert's bundle: made in seconds, and kept for each version in the cache folder."""
     kept = cache_dir() / f"vega-{version('vl-convert-python')}.js"
     if kept.is_file():
         return kept.read_text(encoding="utf-8")
-    bundle = str(module.javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
-    with suppress(OSError):  # no such folder can be made: no harm
+    bundle = str(vl_convert().javascript_bundle("window.vegaEmbed = vegaEmbed;")).replace("</script", "<\\/script")
+    with suppress(OSError):  # the cache folder cannot be written: bundle again next time
         write_atomic(kept, bundle.encode())
     return bundle
 

@@ -1,28 +1,29 @@
-"""Reading what runs keep: folders of ``fairalm train``, files of ``compare`` and ``demo``."""
+"""Reading what runs record: folders of ``fairalm train``, files of ``compare`` and ``demo``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.io import METRICS, SCHEMA, AnyPath, load, to_json
+from fairalm.files import METRICS, AnyPath, read_json, to_json
+from fairalm.runs.metrics import SCHEMA
 
-Source = AnyPath | Mapping[str, Any]
-PLAIN, OURS, OTHER = "plain", "fairalm", "other"  # kinds of models
+RunSource = AnyPath | Mapping[str, Any]
+FAIRALM_MODEL, PLAIN_MODEL, OTHER_MODEL = "fairalm", "plain", "other"  # kinds of models
 SETTINGS = (
     *("constraint", "tol", "estimator", "method", "eta", "predictor", "dual_signal", "max_iter", "epochs"),
     *("batch_size", "with_protected", "test_size", "seed"),
 )
-NOT_PLAIN = {"constraint", "tol", "method", "eta", "predictor", "dual_signal", "max_iter"}
+NOT_OF_PLAIN = {"constraint", "tol", "method", "eta", "predictor", "dual_signal", "max_iter"}
 
 
 @dataclass(frozen=True)
-class Model:
-    """One model as its run keeps it; figures still to be suppressed."""
+class ModelRecord:
+    """One model as its run records it, with no figure suppressed yet."""
 
     name: str
     kind: str
@@ -34,13 +35,13 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One RUN of the command line."""
+class RunRecord:
+    """One run and its models."""
 
     name: str
     folder: Path | None  # None if it is not on disk
     metrics: Mapping[str, Any]
-    models: list[Model] = field(default_factory=list)
+    models: list[ModelRecord]
 
     @property
     def label(self) -> str:
@@ -49,87 +50,70 @@ class Run:
         return f"{config['target']} = {config['positive']}"
 
 
-def read_runs(sources: Iterable[Source]) -> list[Run]:
-    """Read every run: a folder with a metrics.json, such a file under another name, or its content.
-
-    Returns
-    -------
-    list of Run
-        The models of a run in the order it has them; the plain one of ``fairalm train`` comes last.
-    """
+def read_runs(sources: Iterable[RunSource]) -> list[RunRecord]:
+    """Read every run: a folder with a metrics.json, such a file under another name, or its content."""
     runs = [_read(source) for source in sources]
     if not runs:
         raise InputError("There is no run: name at least one folder that fairalm train wrote.")
     return runs
 
 
-def _read(source: Source) -> Run:
+def _read(source: RunSource) -> RunRecord:
     if isinstance(source, Mapping):
         metrics = json.loads(to_json(source))
-        return Run(metrics["data"]["name"], None, metrics, _models(metrics, metrics["data"]["name"]))
+        return RunRecord(metrics["data"]["name"], None, metrics, _models(metrics, metrics["data"]["name"]))
     path = Path(source)
     file = path / METRICS if path.is_dir() else path
     if not file.is_file():
         what = f"it has no {METRICS}" if path.is_dir() else "there is no such file or folder"
         raise InputError(f"{path} is not a run of fairalm: {what}.")
-    metrics = load(file) if file.suffix == ".json" else None
+    metrics = read_json(file) if file.suffix == ".json" else None
     if not isinstance(metrics, dict) or metrics.get("schema") != SCHEMA or "constraint" not in metrics["config"]:
-        raise InputError(
-            f"{file} does not say what a report needs: name a folder of fairalm train, or the .json of fairalm"
-            " compare or demo."
-        )
+        which = "name a folder of fairalm train, or the .json of fairalm compare or demo"
+        raise InputError(f"{file} does not say what a report needs: {which}.")
     name = (path if path.is_dir() else path.with_suffix("")).resolve().name
-    return Run(name, file.parent, metrics, _models(metrics, str(file)))
+    return RunRecord(name, file.parent, metrics, _models(metrics, str(file)))
 
 
-def _models(metrics: Mapping[str, Any], name: str) -> list[Model]:
+def _models(metrics: Mapping[str, Any], name: str) -> list[ModelRecord]:
     models = _compared(metrics) if "runs" in metrics else _trained(metrics)
     if not models or not all("test" in model.splits for model in models):
-        raise InputError(f"{name} has no figures per group: it is of an older fairalm; make the run again.")
+        raise InputError(f"{name} has no figures per group on test data: run the command that wrote it again.")
     return models
 
 
-def _settings(config: Mapping[str, Any], *, is_plain: bool = False) -> dict[str, Any]:
-    return {
-        name: config[name] for name in SETTINGS if config.get(name) is not None and not (is_plain and name in NOT_PLAIN)
-    }
+def _settings(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    left_out = NOT_OF_PLAIN if kind == PLAIN_MODEL else ()
+    return {name: config[name] for name in SETTINGS if config.get(name) is not None and name not in left_out}
 
 
-def _trained(metrics: Mapping[str, Any]) -> list[Model]:
-    config, training, plain = metrics["config"], metrics.get("training", {}), metrics.get("plain")
-    models = [
-        Model(
-            config["method"],
-            OURS,
-            metrics["splits"],
-            _settings(config),
-            metrics.get("history", {}),
-            training.get("seconds"),
-        )
-    ]
+def _trained(metrics: Mapping[str, Any]) -> list[ModelRecord]:
+    """The fair model of ``fairalm train``, and the plain one if it is there."""
+    config, seconds, plain = metrics["config"], metrics.get("training", {}).get("seconds"), metrics.get("plain")
+    fair_settings, plain_settings = (_settings(config, kind) for kind in (FAIRALM_MODEL, PLAIN_MODEL))
+    history = metrics.get("history", {})
+    models = [ModelRecord(config["method"], FAIRALM_MODEL, metrics["splits"], fair_settings, history, seconds)]
     if plain:
-        models.append(Model(PLAIN, PLAIN, plain["splits"], _settings(config, is_plain=True), {}, plain["seconds"]))
+        models.append(ModelRecord("plain", PLAIN_MODEL, plain["splits"], plain_settings, {}, plain["seconds"]))
     return models
 
 
-def _compared(metrics: Mapping[str, Any]) -> list[Model]:
-    singles = metrics["runs"]
-    n_seeds = len({single["seed"] for single in singles} - {None})
+def _compared(metrics: Mapping[str, Any]) -> list[ModelRecord]:
+    """The models of ``fairalm compare`` or ``demo``, one per method and seed."""
+    n_seeds = len({single["seed"] for single in metrics["runs"]} - {None})
     models = []
-    for single in singles:
-        rule = single["rule"]
-        kind = single.get("kind") or (PLAIN if rule == PLAIN else OTHER if rule.startswith("fairlearn") else OURS)
-        settings = _settings({**metrics["config"], "method": rule, "seed": single["seed"]}, is_plain=kind == PLAIN)
-        name = f"{rule}, seed {single['seed']}" if n_seeds > 1 and single["seed"] is not None else rule
-        models.append(
-            Model(
-                name,
-                kind,
-                single.get("splits", {}),
-                settings | single.get("settings", {}),
-                single.get("history", {}),
-                single["seconds"],
-                single.get("history_of", "train"),
-            )
-        )
+    for single in metrics["runs"]:
+        method, seed = single["method"], single["seed"]
+        kind = single.get("kind") or _kind(method)
+        name = f"{method}, seed {seed}" if n_seeds > 1 and seed is not None else method
+        settings = _settings({**metrics["config"], "method": method, "seed": seed}, kind) | single.get("settings", {})
+        splits, history, seconds = single.get("splits", {}), single.get("history", {}), single["seconds"]
+        history_of = single.get("history_of", "train")
+        models.append(ModelRecord(name, kind, splits, settings, history, seconds, history_of))
     return models
+
+
+def _kind(method: str) -> str:
+    if method == "plain":
+        return PLAIN_MODEL
+    return OTHER_MODEL if method.startswith("fairlearn") else FAIRALM_MODEL

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairalm.report.chart_data import curve_rows
+from fairalm.report.words import MODEL_KINDS
+
 Spec = dict[str, Any]
 # Okabe and Ito's colours that stand out from white and from black
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
-KINDS = {"fairalm": "fairalm's rules", "plain": "plain model", "other": "other methods"}
 CURVES = {"error": "error", "gap": "gap", "multiplier": "multipliers", "saddle_gap": "saddle gap"}
-INK, FAINT = "currentColor", 0.12  # the page's text colour, so that one drawing serves light and dark
+INK = "currentColor"  # the page's text colour, so that one drawing serves light and dark
 CONFIG: Spec = {
     "background": None,
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
         **dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor", "gridColor"), INK),
-        "gridOpacity": FAINT,
-        "domainOpacity": 0.4,
-        "tickOpacity": 0.4,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
+        **dict.fromkeys(("domainOpacity", "tickOpacity"), 0.4),
+        **dict.fromkeys(("labelFontSize", "titleFontSize"), 12),
+        "gridOpacity": 0.12,
         "titleFontWeight": "normal",
         "labelLimit": 120,
     },
@@ -39,70 +39,16 @@ CONFIG: Spec = {
 
 
 def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
-    """Every chart by name, without its data: that is set by name, in the page or by :func:`rows`."""
+    """Every chart by name, without its data, which the page's script or :func:`chart_data` provides by name."""
     groups = [group["name"] for group in facts["models"][facts["headline"]]["groups"]]
     longest = max((len(model["history"].get("round", ())) for model in facts["models"]), default=0)
-    found = {"rates": _rates([rate["name"] for rate in facts["rates"].values()], groups), "tradeoff": _tradeoff(facts)}
+    charts = {"rates": _rates([rate["name"] for rate in facts["rates"].values()], groups), "tradeoff": _tradeoff(facts)}
     if longest > 1:
         last = max(model["history"]["round"][-1] for model in facts["models"] if model["history"])
-        shown = [curve for curve in CURVES if any(curves(model, curve) for model in facts["models"])]
-        found |= {f"curve-{curve}": _curve(facts, curve, last, is_last=curve == shown[-1]) for curve in shown}
-    return {name: {"config": CONFIG, "width": "container", "autosize": _FIT, **spec} for name, spec in found.items()}
-
-
-_FIT = {"type": "fit-x", "contains": "padding"}
-
-
-def rows(facts: Mapping[str, Any], name: str) -> dict[str, list[dict[str, Any]]]:
-    """The data of a chart, by the names that its spec uses."""
-    models = facts["models"]
-    chosen = models[facts["headline"]]
-    if name == "rates":
-        return {
-            "rates": [
-                {"rate": facts["rates"][rate]["name"], "group": group["name"], **figure}
-                for group in chosen["groups"]
-                for rate, figure in group["rates"].items()
-                if figure and figure["low"] is not None
-            ]
-        }
-    if name == "tradeoff":
-        points = [_point(model) for model in models if None not in (model["gap"]["value"], model["error"]["value"])]
-        by_id = {point["id"]: point for point in points}
-        marks = [{**by_id[i], "mark": mark} for i, mark in ((facts["nvp"], "NVP"),) if i in by_id]
-        return {
-            "points": points,
-            "front": [by_id[i] for i in facts["front"]],
-            "nvp": marks,
-            "chosen": [by_id[i] for i in (chosen["id"],) if i in by_id],
-        }
-    curve = name.removeprefix("curve-")
-    lines = [row for model in models for row in curves(model, curve)]
-    return {"curves": lines, "chosen": curves(chosen, curve)}
-
-
-def curves(model: Mapping[str, Any], curve: str) -> list[dict[str, Any]]:
-    """A model's training curves of one kind, a row per round; several if there are several multipliers."""
-    history = model["history"]
-    names = [name for name in history if name.startswith(("lambda", "dual"))] if curve == "multiplier" else [curve]
-    return [
-        {"model": model["name"], "line": f"{model['id']} {name}", "round": at, "value": value}
-        for name in names
-        if name in history
-        for at, value in zip(history["round"], history[name], strict=True)
-        if value is not None
-    ]
-
-
-def _point(model: Mapping[str, Any]) -> dict[str, Any]:
-    error, gap = model["error"], model["gap"]
-    return {
-        "id": model["id"],
-        "kind": KINDS[model["kind"]],
-        "tip": f"{model['name']}: gap {gap['text']}, error {error['text']}",
-        **{f"gap_{name}" if name != "value" else "gap": gap[name] for name in ("value", "low", "high")},
-        **{f"error_{name}" if name != "value" else "error": error[name] for name in ("value", "low", "high")},
-    }
+        shown = [curve for curve in CURVES if any(curve_rows(model, curve) for model in facts["models"])]
+        charts |= {f"curve-{curve}": _curve(facts, curve, last, is_last=curve == shown[-1]) for curve in shown}
+    fit = {"type": "fit-x", "contains": "padding"}
+    return {name: {"config": CONFIG, "width": "container", "autosize": fit, **spec} for name, spec in charts.items()}
 
 
 def _percent(field: str, title: str | None, **more: Any) -> Spec:
@@ -111,7 +57,7 @@ def _percent(field: str, title: str | None, **more: Any) -> Spec:
 
 
 def _palette(field: str, domain: list[str]) -> Spec:
-    """Colour and shape, both, for those who cannot tell colours apart."""
+    """Colour and shape, for readers who cannot tell colours apart."""
     names: Spec = {"field": field, "type": "nominal", "title": None, "sort": None}
     return {
         "color": {**names, "scale": {"domain": domain, "range": list(COLORS)}},
@@ -119,34 +65,30 @@ def _palette(field: str, domain: list[str]) -> Spec:
     }
 
 
+def _layer(data: str, mark: Spec, **encoding: Spec) -> Spec:
+    """A layer over the data of that name, which screen readers skip: a table has the same figures."""
+    return {"data": {"name": data}, "mark": {**mark, "aria": False}, "encoding": encoding}
+
+
 def _rates(rates: list[str], groups: list[str]) -> Spec:
     palette = _palette("group", groups)
+    y: Spec = {"field": "rate", "type": "nominal", "sort": rates, "title": None, "axis": {"grid": True, "ticks": False}}
+    tip = {"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}
     return {
         "description": "Rates per group with 95 % intervals; the table below has the same figures.",
         "data": {"name": "rates"},
         "height": {"step": max(9, 18 - len(groups)), "for": "offset"},
         "encoding": {
-            "y": {
-                "field": "rate",
-                "type": "nominal",
-                "sort": rates,
-                "title": None,
-                "axis": {"grid": True, "ticks": False},
-            },
+            "y": y,
             "yOffset": {"field": "group", "type": "nominal", "sort": groups},
             "color": palette["color"],
             "tooltip": {"field": "tip", "type": "nominal"},
         },
-        "transform": [
-            {"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}
-        ],
+        "transform": [tip],
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.55},
-                "encoding": {
-                    "x": _percent("low", None, scale={"domain": [0, 1]}),
-                    "x2": {"field": "high"},
-                },
+                "encoding": {"x": _percent("low", None, scale={"domain": [0, 1]}), "x2": {"field": "high"}},
             },
             {
                 "transform": [{"filter": "isValid(datum.value)"}],
@@ -158,12 +100,15 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
 
 
 def _tradeoff(facts: Mapping[str, Any]) -> Spec:
-    tol, measure = facts["criterion"]["tol"], facts["criterion"]["measure"]
-    kinds = [words for kind, words in KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
-    palette = _palette("kind", kinds)
+    tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
+    kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
     x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(facts, "gap", 0.0)})
     y = _percent("error", "test error", scale={"domain": _domain(facts, "error")})
+    line: Spec = {"color": INK, "strokeWidth": 1.5}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
+    label: Spec = {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"}
+    front: Spec = {**line, "type": "line", "opacity": 0.5, "strokeDash": [4, 4]}
+    interval: Spec = {**line, "type": "rule", "opacity": 0.6, "clip": True}
     return {
         "description": "Every model by its gap and its error on the test people; the list below has the same models.",
         "height": 340,
@@ -174,91 +119,45 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
                 "mark": {"type": "rect", "color": COLORS[2], "opacity": 0.18, "aria": False},
                 "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}, "y": None},
             },
-            {
-                "data": {"name": "front"},
-                "mark": {
-                    "type": "line",
-                    "color": INK,
-                    "opacity": 0.5,
-                    "strokeDash": [4, 4],
-                    "strokeWidth": 1.5,
-                    "aria": False,
-                },
-                "encoding": {"order": {"field": "gap", "type": "quantitative"}},
-            },
-            *(
-                {
-                    "data": {"name": "chosen"},
-                    "mark": {
-                        "type": "rule",
-                        "color": INK,
-                        "opacity": 0.6,
-                        "strokeWidth": 1.5,
-                        "aria": False,
-                        "clip": True,
-                    },
-                    "encoding": {
-                        axis: {**base, "field": f"{base['field']}_low"},
-                        f"{axis}2": {"field": f"{base['field']}_high"},
-                    },
-                }
-                for axis, base in (("x", x), ("y", y))
-            ),
-            {"data": {"name": "chosen"}, "mark": {**ring, "size": 260, "aria": False}},
-            {
-                "data": {"name": "nvp"},
-                "mark": {**ring, "shape": "diamond", "size": 420, "aria": False},
-            },
-            {
-                "data": {"name": "nvp"},
-                "mark": {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold", "aria": False},
-                "encoding": {"text": {"field": "mark"}},
-            },
-            {  # last, so that nothing lies between them and the mouse
+            _layer("front", front, order={"field": "gap", "type": "quantitative"}),
+            _layer("chosen", interval, x={**x, "field": "gap_low"}, x2={"field": "gap_high"}),
+            _layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
+            _layer("chosen", {**ring, "size": 260}),
+            _layer("nvp", {**ring, "shape": "diamond", "size": 420}),
+            _layer("nvp", label, text={"field": "mark"}),
+            {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
                 "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
-                "encoding": {**palette, "tooltip": {"field": "tip", "type": "nominal"}},
+                "encoding": {**_palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],
     }
 
 
 def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> list[float]:
-    """From the smallest to the largest value, with room; intervals may reach beyond."""
-    values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None]
-    values = values or [0.0, 1.0]
+    """From the smallest to the largest value, with a margin; intervals may reach beyond."""
+    values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None] or [0.0, 1.0]
     room = max(0.15 * (max(values) - min(values)), 0.01)
     return [max(min(values) - room, 0.0) if low is None else low, min(max(values) + room, 1.0)]
 
 
 def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) -> Spec:
     axis: Spec = {"tickCount": 4, "minExtent": 50, "format": ".1~%" if curve in ("error", "gap") else ".2~f"}
-    values = [row["value"] for model in facts["models"] for row in curves(model, curve)]
+    values = [row["value"] for model in facts["models"] for row in curve_rows(model, curve)]
     least = min(values) if curve == "error" else min(*values, 0.0)
-    scale = {"domain": [least, max(values)], "nice": True}  # said here, because the chosen model may have no line
+    scale = {"domain": [least, max(values)], "nice": True}  # the chosen model may have no line
     value = {"field": "value", "type": "quantitative", "title": CURVES[curve], "axis": axis, "scale": scale}
     ticks: Spec = {"values": list(range(1, last + 1))} if last < 10 else {"tickMinStep": 1, "tickCount": 8}
-    x = {
-        "field": "round",
-        "type": "quantitative",
-        "scale": {"domain": [1, max(last, 2)], "nice": False},
-        "axis": {"title": "round or epoch" if is_last else None, "format": "d", **ticks},
-    }
+    ticks |= {"title": "round or epoch" if is_last else None, "format": "d"}
+    rounds = {"domain": [1, max(last, 2)], "nice": False}
+    x = {"field": "round", "type": "quantitative", "scale": rounds, "axis": ticks}
+    thin: Spec = {"type": "line", "color": INK, "opacity": 0.3, "strokeWidth": 1}
+    thick: Spec = {"type": "line", "color": COLORS[0], "strokeWidth": 2.5, "point": last < 30}
+    tooltip = {"field": "model", "type": "nominal"}
     return {
         "description": f"{CURVES[curve]} in training, a line per model.",
         "height": 110,
         "encoding": {"x": x, "y": value, "detail": {"field": "line", "type": "nominal"}},
-        "layer": [
-            {
-                "data": {"name": "curves"},
-                "mark": {"type": "line", "color": INK, "opacity": 0.3, "strokeWidth": 1, "aria": False},
-                "encoding": {"tooltip": {"field": "model", "type": "nominal"}},
-            },
-            {
-                "data": {"name": "chosen"},
-                "mark": {"type": "line", "color": COLORS[0], "strokeWidth": 2.5, "point": last < 30, "aria": False},
-                "encoding": {"tooltip": {"field": "model", "type": "nominal"}},
-            },
-        ],
+        "layer": [_layer("curves", thin, tooltip=tooltip), _layer("chosen", thick, tooltip=tooltip)],
     }

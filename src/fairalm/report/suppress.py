@@ -1,9 +1,9 @@
-"""What of a count may be shown.
+"""Which counts may be shown, and how exactly.
 
-The unit is a row: the people of one group and label, of whom some are predicted right. A row of 1 to ``min_cell - 1``
-people is hidden, and with it all that needs it. In other rows, a part of 1 to ``min_cell - 1`` people is only said to
-be that small, and the other part follows suit, so that neither comes out by subtraction. Every rate is then computed
-from these bands alone, so it says no more than they do.
+A *row* is the people of one group and label; some are predicted right, the others wrong. A row of 1 to ``min_cell - 1``
+people is hidden, with everything that needs it. In other rows, a part of 1 to ``min_cell - 1`` people is given as a
+band, "1 to 9", and so is the other part, so that neither follows by subtraction. Every rate is then computed from these
+bands alone, so it reveals no more than they do.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from fairalm.measures import RATES, rate_interval
+from fairalm.measures import rate_interval
+from fairalm.measures.rates import Share, share_of
 
 Band = tuple[int, int]  # a count: at least, at most
 ROWS = (("tp", "fn"), ("tn", "fp"))  # label is the target; it is not
 
 
 def is_small(count: int, min_cell: int) -> bool:
-    """Whether a count is of somebody, and of too few."""
+    """Whether a count is too small to be shown; 0 may be shown."""
     return 0 < count < min_cell
 
 
 def bands(counts: Mapping[str, int], min_cell: int) -> dict[str, Band | None]:
-    """What may be said of a group's confusion counts; None for those of a row with too few people.
+    """A group's confusion counts as bands; None for those of a row with too few people.
 
-    Examples
-    --------
     >>> bands({"tp": 50, "fn": 3, "tn": 5, "fp": 0}, 10)
     {'tp': (44, 52), 'fn': (1, 9), 'tn': None, 'fp': None}
     """
@@ -39,7 +38,7 @@ def bands(counts: Mapping[str, int], min_cell: int) -> dict[str, Band | None]:
             shown |= {right: None, wrong: None}
         elif not is_small(a, min_cell) and not is_small(b, min_cell):
             shown |= {right: (a, a), wrong: (b, b)}
-        elif n < 2 * min_cell:  # to say which part is the small one would be to say nearly how small
+        elif n < 2 * min_cell:  # naming the smaller part would almost give its size
             shown |= {right: (1, n - 1), wrong: (1, n - 1)}
         else:
             few, many = (1, min_cell - 1), (n - min_cell + 1, n - 1)
@@ -52,43 +51,34 @@ def is_exact(shown: Mapping[str, Band | None]) -> bool:
     return all(band is not None and band[0] == band[1] for band in shown.values())
 
 
-def rate_band(shown: Mapping[str, Band | None], rate: str) -> dict[str, Any] | None:
-    """A rate from what may be said of the counts: ``least`` and ``most``, and the ends of the interval around them.
+def rate_band(shown: Mapping[str, Band | None], rate: str | Share) -> dict[str, Any] | None:
+    """The ``least`` and ``most`` that a rate can be within the bands, and the ends of the interval around them.
 
-    Returns
-    -------
-    dict or None
-        None where a row it needs is hidden; empty where nobody is in the cell.
+    None where a row it needs is hidden; empty where nobody is in the cell.
 
-    Examples
-    --------
     >>> band = rate_band({"tp": (44, 52), "fn": (1, 9), "tn": None, "fp": None}, "tpr")
     >>> round(band["least"], 3), round(band["most"], 3)
     (0.83, 0.981)
     """
-    above, below = RATES[rate]
+    above, below = share_of(rate)
     if any(shown[name] is None for name in below):
         return None
-    found = []
-    for counts in product(*map(_ends, ((shown[a], shown[b]) for a, b in ROWS))):
-        table = {
-            name: value
-            for row, values in zip(ROWS, counts, strict=True)
-            for name, value in zip(row, values, strict=True)
-        }
+    corners = []
+    for first, second in product(*(_extremes(shown, *row) for row in ROWS)):
+        table = {**first, **second}
         k, n = (sum(table[name] for name in names) for names in (above, below))
         if n:
             low, high = rate_interval(k, n)
-            found.append((k / n, float(low), float(high)))
-    if not found:
+            corners.append((k / n, float(low), float(high)))
+    if not corners:
         return {}
-    values, lows, highs = zip(*found, strict=True)
+    values, lows, highs = zip(*corners, strict=True)
     return {"least": min(values), "most": max(values), "low": min(lows), "high": max(highs)}
 
 
-def _ends(row: tuple[Band | None, Band | None]) -> list[tuple[int, int]]:
-    """The two ways a row can be at its extremes; its sum stays. A hidden one is not looked at."""
-    right, wrong = row
-    if right is None or wrong is None:
-        return [(0, 0)]
-    return [(right[0], wrong[1]), (right[1], wrong[0])]
+def _extremes(shown: Mapping[str, Band | None], right: str, wrong: str) -> list[dict[str, int]]:
+    """The two extremes of a row, whose sum is fixed; zeros if it is hidden, because it is not used then."""
+    a, b = shown[right], shown[wrong]
+    if a is None or b is None:
+        return [{right: 0, wrong: 0}]
+    return [{right: a[0], wrong: b[1]}, {right: a[1], wrong: b[0]}]

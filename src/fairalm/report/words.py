@@ -1,74 +1,36 @@
-"""Criteria, measures and verdicts in plain words."""
+"""Constraints, verdicts and kinds of models in plain words."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from fairalm.constraints import Constraint
 from fairalm.measures import Measure, people_to_settle
+from fairalm.measures.definitions import requirement
+from fairalm.measures.text import points
+from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
+from fairalm.runs.metrics import verdict
 
-MEASURES: dict[str, str] = {
-    "error": "error",
-    "deo": "DEO (TPR gap)",
-    "fpr_gap": "FPR gap",
-    "equalized_odds": "equalized odds gap",
-    "ddp": "selection gap (DDP)",
-    "error_parity": "error gap",
-    "predictive_parity": "FDR gap",
-    "dp_ratio": "selection ratio",
-    "deo_ratio": "TPR ratio",
-    "equalized_odds_ratio": "TPR, FPR ratio",
-}
-
-ROUGH = 30  # people in a cell; with fewer no forecast is made
-
-
-_MAY_DIFFER = " may differ between groups by at most {tol}."
-_CRITERIA: dict[str, str] = {
-    "equal-opportunity": "among people with {label}, the share the model misses",
-    "predictive-equality": "among people without {label}, the share wrongly predicted to have it",
-    "equalized-odds": "the share missed among people with {label}, and that wrongly predicted among the others, each",
-    "error-parity": "the share of wrong predictions",
-    "demographic-parity": "the share predicted {label}",
-    "predictive-parity": "among people predicted {label}, the share for whom that is wrong",
+FORECAST_CELL = 30  # people; with a smaller cell no forecast is made
+MOST_TIMES = 100.0  # as many people; a larger ratio is not printed
+MODEL_KINDS = {FAIRALM_MODEL: "fairalm's methods", PLAIN_MODEL: "plain model", OTHER_MODEL: "other methods"}
+MORE_THAN_TWO_GROUPS = (
+    "With more than two groups, training bounds each group against the mean of all; the gap reported is largest minus"
+    " smallest, which can be twice as much."
+)
+REASONS = {
+    "met": "The whole interval is within the tolerance.",
+    "not met": "The whole interval is above the tolerance.",
+    "cannot tell": "The interval reaches from within the tolerance to beyond it.",
+    "undefined": "There are too few people to measure it.",
 }
 
 
-def points(tol: float) -> str:
-    """Tolerance as text.
-
-    >>> points(0.01)
-    '1 point'
-    """
-    number = f"{100 * tol:.3g}"
-    return f"{number} point{'' if number == '1' else 's'}"
-
-
-def demand(name: str, label: str, tol: float) -> str:
-    """State what a criterion asks for.
-
-    >>> demand("error-parity", "hired = yes", 0.01)
-    'the share of wrong predictions may differ between groups by at most 1 point.'
-    """
-    return f"{_CRITERIA[name]}{_MAY_DIFFER}".replace("{tol}", points(tol)).replace("{label}", label)
-
-
-def criterion(constraint: Constraint, label: str, n_groups: int) -> str:
-    """State a criterion in one sentence; `label` is for example "income = >50K"."""
-    sentence = f"{constraint.name}: {demand(constraint.name, label, constraint.tol)}"
-    if n_groups > 2:
-        sentence += (
-            " In training that bounds each group against the mean of all; the figures below are largest minus smallest,"
-            " which can be twice as much."
-        )
-    return sentence
-
-
-def verdict(measure: Measure, tol: float) -> str:
-    """Judge a gap by its interval: "met", "not met", "cannot tell" or "undefined"."""
-    if measure.low is None or measure.high is None:
-        return "undefined"
-    if measure.high <= tol:
-        return "met"
-    return "not met" if measure.low > tol else "cannot tell"
+def constraint_sentence(constraint: Constraint, label: str, n_groups: int) -> str:
+    """A constraint with its name; `label` is for example "income = >50K"."""
+    sentence = f"{constraint.name}: {requirement(constraint, label)}"
+    return f"{sentence} {MORE_THAN_TWO_GROUPS}" if n_groups > 2 else sentence
 
 
 def about(number: float) -> str:
@@ -80,17 +42,53 @@ def about(number: float) -> str:
     return f"about {float(f'{number:.1e}'):,.0f}" if number < 1e6 else "over a million"
 
 
-def verdict_sentence(measure: Measure, tol: float) -> str:
-    """Say whether the criterion is met on people the model was not fitted on, and what would settle it."""
+def verdict_sentence(measure: Measure, constraint: Constraint) -> str:
+    """Say whether a constraint is met on people the model was not fitted on, and how many people would settle it."""
+    tol = constraint.tol
     outcome = verdict(measure, tol)
-    name = MEASURES[measure.name]
     if outcome == "undefined":
-        return f"Criterion on the test people: {measure.note}."
-    sentence = f"Criterion on the test people: {outcome}. {name} {measure} against {100 * tol:.3g} %."
+        return f"Constraint on the test people: {measure.note}."
+    sentence = f"Constraint on the test people: {outcome}. {constraint.title} {measure} against {100 * tol:.3g} %."
     needed = people_to_settle(measure, tol)
-    if outcome == "cannot tell" and needed is not None and measure.n_min >= ROUGH:
+    if outcome == "cannot tell" and needed is not None and measure.n_min >= FORECAST_CELL:
         sentence += (
             f" If that is the gap, it takes {about(needed)} people in the smallest cell to tell;"
             f" there are {measure.n_min:,}."
         )
     return sentence
+
+
+def verdict_facts(
+    name: str, entry: Mapping[str, Any], model: Mapping[str, Any], constraint: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Met, not met or cannot tell; the gap; and how many people would settle it.
+
+    `entry` is that of the test people in metrics.json; `model` and `constraint` are what the report says about them.
+    """
+    tol, outcome, gap, key = constraint["tol"], model["verdict"], model["gap"], constraint["key"]
+    sentences = [f"{constraint['title']} {gap['text']} against a tolerance of {points(tol)}.", REASONS[outcome]]
+    if is_constant(entry):
+        sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
+    elif outcome == "cannot tell":
+        sentences.append(_forecast(Measure(key, **entry[key]), tol, entry["error"]["n"]))
+    return {"outcome": outcome, "name": name, "text": " ".join(sentences), "gap": gap, "tol": tol}
+
+
+def is_constant(entry: Mapping[str, Any]) -> bool:
+    """Whether one label is predicted for everybody."""
+    groups = entry["groups"].values()
+    return any(sum(group[a] + group[b] for group in groups) == 0 for a, b in (("tp", "fp"), ("tn", "fn")))
+
+
+def _forecast(gap: Measure, tol: float, n_people: int) -> str:
+    """How many more test people would settle it, if the gap is the one measured."""
+    if gap.n_min < FORECAST_CELL:
+        return (
+            f"With under {FORECAST_CELL} people in its smallest cell, no forecast is made of how many would settle it."
+        )
+    needed = people_to_settle(gap, tol)
+    if needed is None:
+        return "The gap equals the tolerance: no number of people would settle it."
+    times = needed / gap.n_min
+    ratio = f" ({times:,.1f} times as many as now)" if times < MOST_TIMES else ", since it is so near the tolerance"
+    return f"If that is the gap, {about(n_people * (times - 1))} more test people would settle it{ratio}."

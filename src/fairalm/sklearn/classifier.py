@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
@@ -21,17 +21,16 @@ from sklearn.utils.validation import (
 )
 
 from fairalm._validation import FloatArray, Groups, Missing, check_binary, encode_groups
-from fairalm.account import history_table, warn_about
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.exceptions import InputError
-from fairalm.game import Game, Predictor, play
+from fairalm.game import Outcome, Predictor, play
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.sklearn.progress import round_bar
-from fairalm.sklearn.signals import CrossfitSignal, HeldoutSignal, Problem, Signal, TrainSignal
+from fairalm.progress import progress_bar
+from fairalm.result import GameResult
+from fairalm.sklearn.learner import EstimatorLearner
+from fairalm.sklearn.problem import DualSignal, Problem
 
-DualSignal = Literal["train", "heldout", "crossfit"]
 PREDICTORS = ("single", "last", "average", "mixture")
-MIX = "predictor='mixture' may close it where no single model does."
 
 
 def _members_have(name: str) -> Any:
@@ -42,8 +41,8 @@ def _members_have(name: str) -> Any:
     return check
 
 
-def _is_for_batches(method: Any) -> bool:
-    return isinstance(method, Method) and method.traits.only_for == "mini-batches"
+def _round_text(t: int, outcome: Outcome) -> str:
+    return f"round {t}: error {100 * outcome.error:.1f} %, gap {100 * outcome.moments.max_gap:.1f}"
 
 
 def _is_one_model(self: FairALMClassifier) -> bool:
@@ -51,30 +50,30 @@ def _is_one_model(self: FairALMClassifier) -> bool:
 
 
 class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """A classifier that meets a fairness criterion, by Algorithm 1 over any estimator that takes `sample_weight`.
+    """A classifier that meets a fairness constraint, by Algorithm 1 over any estimator that takes `sample_weight`.
 
-    Each round fits the estimator on weights that answer the gap of the round before. The protected attribute is
+    Each round fits the estimator to weights that answer the gap of the round before. The protected attribute is
     needed to fit, never to predict.
 
     Parameters
     ----------
     estimator : classifier or pipeline, optional
-        What to train; ``LogisticRegression(max_iter=1000)`` if left out. Of a pipeline, all steps but the last are
+        What to train; ``LogisticRegression(max_iter=1000)`` if left out. The steps of a pipeline before the last are
         fitted once.
     constraint : Constraint, optional
-        The criterion with its tolerance; ``EqualOpportunity()`` if left out.
+        The constraint with its tolerance; ``EqualOpportunity()`` if left out.
     method : Method, optional
-        The rule; :class:`fairalm.SecantALM` if left out, which needs no tuning.
+        How the multipliers move; :class:`fairalm.SecantALM` if left out, which needs no tuning.
     max_iter : int
         Rounds at most.
     predictor : {"single", "last", "average", "mixture"}
         "single": of the classifiers found, the one with the smallest error within the tolerance, else the smallest gap.
-        "last": the last one, as the paper returns. "average": each person's prediction is drawn from the classifiers
-        played. "mixture": drawn from the best mixture, usually two classifiers.
+        "last": the last one, as the paper returns. "average": each row's prediction is drawn from the classifiers
+        played. "mixture": drawn from the best mixture, usually of two classifiers.
     dual_signal : {"train", "heldout", "crossfit"}
         Where errors and gaps are measured: on the training rows; on a share held out of the fits; or on out-of-fold
         predictions, which costs `n_folds` + 1 fits a round. On small or wide data a training gap of 0 says nothing
-        about new people; the other two do.
+        about new rows; the other two do.
     heldout_size : float
         The share held out.
     n_folds : int
@@ -82,7 +81,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     missing : {"error", "drop", "group"}
         What to do with a missing protected value.
     merge_below : int, optional
-        Merge groups with fewer people than this into "other".
+        Merge groups with fewer rows than this into "other".
     bound : float
         B of the certificate: multipliers up to this size.
     early_stop : bool
@@ -106,7 +105,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Largest absolute gap, and error, of the predictor on the dual signal.
     saddle_gap_, optimality_gap_ : float
         How much more the average play and the predictor cost than any mixture of the classifiers found must, at
-        |lambda| <= `bound`; NaN for a criterion that is not linear. See docs/certificate.md for what that proves.
+        |lambda| <= `bound`; NaN for a constraint that is not linear. See docs/certificate.md for what that proves.
     n_iter_, n_oracle_calls_ : int
         Rounds, and fits of the estimator.
     groups_ : tuple
@@ -171,14 +170,19 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         sensitive_features : array, Series, data frame or dict of columns
             The protected attribute, one value per row; several columns are crossed.
         sample_weight : array of shape (n,), optional
-            Weights of the people.
+            Weights of the rows.
         """
         self._check_settings()
         rng = check_random_state(self.random_state)
         constraint, method = self._constraint(), self._method()
         problem, groups = self._problem(X, y, sensitive_features, sample_weight)
-        signal = self._signal(problem, rng)
-        with round_bar(self.max_iter, self.verbose) as on_round:
+        signal = problem.signal(self.dual_signal, self.heldout_size, self.n_folds, rng)
+        is_linear = signal.measured.cells.is_linear
+        if self.predictor == "mixture" and not is_linear:
+            name = type(constraint).__name__
+            message = f"{name} is not linear in the classifier, so it has no best mixture: pass {{predictor}}."
+            raise InputError(message, predictor="single")
+        with progress_bar(self.max_iter, shown=self.verbose, text="fitting") as update:
             game = play(
                 signal,
                 method,
@@ -188,44 +192,39 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 predictor=self.predictor,
                 early_stop=self.early_stop,
                 resolution=0.5 / signal.smallest_cell,
-                certify=signal.cells.is_linear,
-                on_round=on_round,
+                is_linear=is_linear,
+                on_round=lambda t, outcome: update(t, _round_text(t, outcome)),
             )
         self.groups_ = groups.labels
         self.n_iter_ = len(game.played)
-        self.n_oracle_calls_ = signal.n_oracle_calls
+        self.n_oracle_calls_ = signal.n_fits
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
-        self._read_game(game, signal)
+        result = game.result(self.predictor)
+        assert isinstance(signal.learner, EstimatorLearner)
+        self._keep(result, signal.learner)
         if not isinstance(method, Unconstrained):
-            advice = "" if self.predictor == "mixture" else MIX
-            warn_about(game, self.predictor, signal.smallest_cell, advice=advice)
+            advice = "" if self.predictor == "mixture" else "{predictor} may close it where no single model does."
+            result.warn(signal.smallest_cell, advice=advice, predictor="mixture")
         return self
 
     def _check_settings(self) -> None:
-        rules: list[tuple[str, bool, str]] = [
+        is_batches = isinstance(self.method, Method) and self.method.traits.only_for == "mini-batches"
+        checks: list[tuple[str, bool, str]] = [
             ("max_iter", isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1, "at least 1"),
             ("predictor", self.predictor in PREDICTORS, f"one of {', '.join(PREDICTORS)}"),
-            (
-                "dual_signal",
-                self.dual_signal in ("train", "heldout", "crossfit"),
-                "train, heldout or crossfit",
-            ),
+            ("dual_signal", self.dual_signal in ("train", "heldout", "crossfit"), "train, heldout or crossfit"),
             ("heldout_size", 0 < self.heldout_size <= 0.5, "in (0, 0.5]"),
             ("n_folds", self.n_folds >= 2, "at least 2"),
             ("bound", self.bound > 0, "positive"),
-            (
-                "constraint",
-                self.constraint is None or isinstance(self.constraint, Constraint),
-                "a Constraint",
-            ),
+            ("constraint", self.constraint is None or isinstance(self.constraint, Constraint), "a Constraint"),
             ("method", self.method is None or isinstance(self.method, Method), "a Method"),
-            ("method", not _is_for_batches(self.method), "a Method for full fits"),
+            ("method", not is_batches, "a Method for full fits"),
         ]
-        for name, holds, rule in rules:
+        for name, holds, expected in checks:
             if not holds:
-                came = getattr(self, name)
                 raise InputError(
-                    f"The '{name}' parameter of {type(self).__name__} must be {rule}. Got {came!r} instead."
+                    f"The '{name}' parameter of {type(self).__name__} must be {expected}. Got"
+                    f" {getattr(self, name)!r} instead."
                 )
 
     def _constraint(self) -> Constraint:
@@ -249,19 +248,19 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise InputError(f"y has {len(y)} rows, X has {n}: pass one label per row.")
         constraint = self._constraint()
         groups = encode_groups(sensitive_features, n_rows=n, missing=self.missing, merge_below=self.merge_below)
-        people = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
         self.classes_ = np.unique(y)
         if len(self.classes_) == 1:
             raise InputError(f"y has one class only ({self.classes_[0]!r}): there is nothing to learn.")
         positive, classes = check_binary(y, target=constraint.target)
-        problem = Problem(self._template(), constraint, X, positive, classes, groups.codes, groups.n_groups, people)
+        problem = Problem(self._template(), constraint, X, positive, classes, groups.codes, groups.n_groups, weight)
         if (groups.codes < 0).any():
-            problem = problem.rows(np.flatnonzero(groups.codes >= 0))
+            problem = problem.part(np.flatnonzero(groups.codes >= 0))
         check_cells(constraint, problem.positive, problem.group, groups.names, classes)
         return problem, groups
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Number tables are checked in full; frames and text go to the estimator as they are."""
+        """Check arrays of numbers in full; data frames and text go to the estimator as they are."""
         is_frame = hasattr(X, "columns")
         is_numbers = not is_frame and (hasattr(X, "toarray") or np.asarray(X).dtype.kind in "biufc")
         if not is_numbers:
@@ -270,32 +269,15 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         checks: dict[str, Any] = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
         return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
 
-    def _signal(self, problem: Problem, rng: np.random.RandomState) -> Signal:
-        if self.dual_signal == "heldout":
-            return HeldoutSignal(problem, self.heldout_size, rng)
-        if self.dual_signal == "crossfit":
-            return CrossfitSignal(problem, self.n_folds, rng)
-        return TrainSignal(problem)
-
-    def _read_game(self, game: Game, signal: Signal) -> None:
-        if self.predictor == "mixture" and not signal.cells.is_linear:
-            raise InputError("PredictiveParity is not linear in the classifier: it has no best mixture. Use 'single'.")
-        weights = game.weights(self.predictor)
-        members = np.flatnonzero(weights)
-        self.weights_ = weights[members]
-        self.estimators_ = [signal.fitter.wrap(game.found[i].model) for i in members]
-        likeliest = int(members[np.argmax(self.weights_)])
+    def _keep(self, result: GameResult, learner: EstimatorLearner) -> None:
+        self.weights_, self.estimators_ = result.weights, [learner.wrap(model) for model in result.models]
         self.estimator_ = self.estimators_[int(np.argmax(self.weights_))]
-        self.error_ = float(weights @ game.errors)
-        self.gap_ = float(abs(weights @ game.gaps).max())
-        self.dual_ = game.multiplier_of(likeliest).reshape(game.found[0].moments.gap.shape)
-        self.history_ = history_table(game, signal.cells.is_linear)
-        self.optimality_gap_ = game.excess(weights) if signal.cells.is_linear else float("nan")
-        average = game.weights("average")
-        self.saddle_gap_ = game.excess(average) if signal.cells.is_linear else float("nan")
+        self.error_, self.gap_, self.dual_ = result.error, result.gap, result.dual
+        self.optimality_gap_, self.saddle_gap_ = result.optimality_gap, result.saddle_gap
+        self.history_ = result.history
 
     def predict(self, X: Any) -> Any:
-        """Labels; of "average" and "mixture", drawn per row with the seed of the fit: same rows, same labels."""
+        """Labels. "average" and "mixture" draw each row's model with the seed of the fit: same rows, same labels."""
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         labels = [np.asarray(model.predict(X)) for model in self.estimators_]

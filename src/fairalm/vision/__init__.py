@@ -1,1 +1,1 @@
-"""Pictures: nets, their training, and where they look. Needs the extra `vision`; import from the modules inside."""
+"""Nets for images, their training under a constraint, and heat maps of what they look at. Needs the extra `vision`."""

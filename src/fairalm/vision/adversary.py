@@ -1,4 +1,4 @@
-"""The adversarial baseline as a rule by name."""
+"""The settings of the adversarial baseline."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from fairalm.nn import Adversarial
 
 @dataclass(frozen=True)
 class Adversary:
-    """Adversarial debiasing as a rule by name; it trains a second network, so it is no `Method`.
+    """Adversarial debiasing, chosen where a `Method` is. It trains a second network, so it is not a `Method` itself.
 
     Parameters
     ----------
     alpha : float
-        How hard the net works against the adversary.
+        Weight of the adversary's gradient.
     lr : float
-        Step of the adversary's own optimiser.
-
-    Examples
-    --------
-    >>> Adversary().name
-    'adversarial'
+        Learning rate of the adversary.
     """
 
     alpha: float = 1.0
@@ -31,5 +26,5 @@ class Adversary:
     name: ClassVar[str] = "adversarial"
 
     def make(self, constraint: Constraint, n_groups: int) -> Adversarial:
-        """The adversary of one run."""
+        """The adversary of one run, for the `backward` of a :class:`fairalm.nn.Trainer`."""
         return Adversarial(constraint, n_groups=n_groups, alpha=self.alpha, lr=self.lr)

@@ -1,4 +1,4 @@
-"""Heat maps: which places of a picture speak for a label, in the eyes of a net."""
+"""Heat maps: which places of an image are a net's evidence for a label."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.nn.features import counter
 from fairalm.nn.modes import evaluating
 from fairalm.nn.surrogates import target_margin
+from fairalm.progress import progress_bar
 
 Maps = npt.NDArray[np.float32]
-Rule: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]  # pictures to small maps and logits
-COARSE = 4  # places on a side
-SAME = 1e-3  # of the largest logit: what rounding may move it by
+Mapper: TypeAlias = Callable[[Tensor], tuple[Tensor, Tensor]]  # from images to small maps and logits
+COARSE = 4  # places per side
+TOLERANCE = 1e-3  # relative to the largest logit: more than rounding explains
 
 
 def maps(
@@ -31,30 +31,30 @@ def maps(
     batch_size: int = 64,
     progress: bool = False,
 ) -> Maps:
-    """One map per picture: how much each place adds to the logit of a label.
+    """One map per image: how much each place adds to the logit of a label.
 
     A net whose logit is a linear layer on top of a mean over places (``head`` on the mean of ``features(x)``) gets its
     class activation map (CAM, Zhou et al. 2016), which is exact: with w and b the weights and bias of that layer, ::
 
         map[place] = sum over channels c of w[c] * features[c, place],    mean over places = logit - b
 
-    Other nets get Grad-CAM (Selvaraju et al. 2017) from captum: the same sum, with the mean gradient of the logit in
-    place of w. Both are scaled up to the picture's size, linearly between the net's own places, and keep their sign: a
-    negative place speaks against the label. The logit is the net's only output or, of two, the second less the first.
+    Other nets get Grad-CAM (Selvaraju et al. 2017) from captum: the same sum, with the mean gradient of the logit
+    instead of w. Both are scaled up to the image's size by linear interpolation and keep their sign: a negative place
+    is evidence against the label. The logit is the net's only output or, of two, the second less the first.
 
     Parameters
     ----------
     model : nn.Module
-        The net. It runs in eval mode where it is, and is left as it was.
+        The net. It runs on its own device, in evaluation mode, and is not changed.
     x : float tensor or array of shape (n, channels, height, width), or iterable of such batches
-        Pictures as the net takes them. Of a batch that is a tuple the first part is taken.
+        Images as the net takes them. If a batch is a tuple, its first part.
     target : {1, 0, None}
-        The label: 1 is the (+) of the paper; None is the one that the net predicts, picture by picture.
+        The label: 1 is the (+) of the paper; None is the label that the net predicts for each image.
     layer : str, optional
         Grad-CAM at the output of this layer. If left out: CAM where it is exact, else Grad-CAM at the last
         convolution whose output has more than one place.
     batch_size : int
-        Pictures at a time, if `x` is one tensor.
+        Images at a time, if `x` is one tensor.
     progress : bool
         Show a progress bar.
 
@@ -86,52 +86,53 @@ def maps(
     if not isinstance(x, Iterable):
         raise InputError(f"`x` must be a tensor or batches of them; got {type(x).__name__}.")
     where = next((p.device for p in model.parameters()), torch.device("cpu"))
-    found: list[Maps] = []
-    rule: Rule | None = None
-    with evaluating(model), counter("heat maps", len(x) if isinstance(x, Sized) else None, progress) as tick:
+    made: list[Maps] = []
+    mapper: Mapper | None = None
+    total = len(x) if isinstance(x, Sized) else None
+    with evaluating(model), progress_bar(total, shown=progress, text="heat maps") as update:
         for i, batch in enumerate(x):
-            pictures = _check(batch[0] if isinstance(batch, (tuple, list)) else batch).to(where)
-            if rule is None:
-                rule = _choose(model, layer, pictures[:1])
-            small, logit = rule(pictures)
+            images = _check(batch[0] if isinstance(batch, (tuple, list)) else batch).to(where)
+            if mapper is None:
+                mapper = _choose(model, layer, images[:1])
+            small, logit = mapper(images)
             if i == 0:
-                _check_places(small, pictures)
+                _check_places(small, images)
             positive = logit >= 0 if target is None else torch.full_like(logit, target, dtype=torch.bool)
             signed = torch.where(positive.view(-1, 1, 1, 1), small, -small)
-            large = nn.functional.interpolate(signed, pictures.shape[2:], mode="bilinear", align_corners=False)
+            large = nn.functional.interpolate(signed, images.shape[2:], mode="bilinear", align_corners=False)
             if not bool(large.isfinite().all()):
-                raise InputError("The maps have NaN or infinite values: look at the net's inputs and weights.")
-            found.append(large[:, 0].float().cpu().numpy())
-            tick(i + 1, "heat maps")
-    if not found:
-        raise InputError("There is no picture: pass at least one.")
-    return np.concatenate(found)
+                raise InputError("The maps have NaN or infinite values: check the net's inputs and weights.")
+            made.append(large[:, 0].float().cpu().numpy())
+            update(i + 1, "heat maps")
+    if not made:
+        raise InputError("There is no image: pass at least one.")
+    return np.concatenate(made)
 
 
 def _check(x: Any) -> Tensor:
     if not isinstance(x, Tensor) or x.ndim != 4 or not len(x):
-        came = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
-        raise InputError(f"Pictures must be a tensor of shape (n, channels, height, width), n > 0; got {came}.")
+        got = f"shape {tuple(x.shape)}" if isinstance(x, Tensor) else type(x).__name__
+        raise InputError(f"Images must be a tensor of shape (n, channels, height, width), n > 0; got {got}.")
     if not x.is_floating_point():
-        raise InputError(f"Pictures must be floats, prepared as the net was trained on them; got {x.dtype}.")
+        raise InputError(f"Images must be floats, scaled as in the training of the net; got {x.dtype}.")
     return x.detach()
 
 
-def _check_places(small: Tensor, pictures: Tensor) -> None:
+def _check_places(small: Tensor, images: Tensor) -> None:
     if small.ndim != 4 or small[0].numel() < 2:
-        raise InputError("The map would have one place: pass larger pictures, or name an earlier layer.")
+        raise InputError("The map would have one place: pass larger images, or name an earlier layer.")
     height, width = small.shape[2:]
-    if min(height, width) < COARSE and (height, width) != pictures.shape[2:]:
+    if min(height, width) < COARSE and (height, width) != images.shape[2:]:
         warnings.warn(
-            f"The maps have {height} × {width} places, too few to tell where a net looks: pass larger pictures, or name"
+            f"The maps have {height} × {width} places, too few to tell where a net looks: pass larger images, or name"
             " an earlier layer.",
             FairALMWarning,
             stacklevel=3,
         )
 
 
-def _choose(model: nn.Module, layer: str | None, x: Tensor) -> Rule:
-    """CAM if no layer is named and the head sees the mean of the maps, as one picture tells; else Grad-CAM."""
+def _choose(model: nn.Module, layer: str | None, x: Tensor) -> Mapper:
+    """CAM if no layer is named and the head takes the mean of the maps, tried on one image; else Grad-CAM."""
     if layer is None:
         head, features = getattr(model, "head", None), getattr(model, "features", None)
         if isinstance(head, nn.Linear) and callable(features) and _pools(model, features, head, x):
@@ -145,26 +146,26 @@ def _choose(model: nn.Module, layer: str | None, x: Tensor) -> Rule:
 
 @torch.no_grad()
 def _pools(model: nn.Module, features: Callable[[Tensor], Tensor], head: nn.Linear, x: Tensor) -> bool:
-    """Whether the logit is the head's of the mean over places."""
-    logit, found = _logit(model(x)), features(x)
-    if found.ndim != 4 or found.shape[1] != head.in_features or head.out_features > 2:
+    """Whether the head, applied to the mean over places, gives the logit."""
+    logit, maps = _logit(model(x)), features(x)
+    if maps.ndim != 4 or maps.shape[1] != head.in_features or head.out_features > 2:
         return False
-    pooled = _logit(head(found.mean((2, 3))))
-    return bool((pooled - logit).abs().max() <= SAME * (1 + logit.abs().max()))
+    pooled = _logit(head(maps.mean((2, 3))))
+    return bool((pooled - logit).abs().max() <= TOLERANCE * (1 + logit.abs().max()))
 
 
-def _cam(features: Callable[[Tensor], Tensor], head: nn.Linear) -> Rule:
+def _cam(features: Callable[[Tensor], Tensor], head: nn.Linear) -> Mapper:
     weight = head.weight[0] if head.out_features == 1 else head.weight[1] - head.weight[0]
 
     @torch.no_grad()
-    def rule(x: Tensor) -> tuple[Tensor, Tensor]:
-        found = features(x)
-        return torch.einsum("c,nchw->nhw", weight, found)[:, None], _logit(head(found.mean((2, 3))))
+    def cam(x: Tensor) -> tuple[Tensor, Tensor]:
+        maps = features(x)
+        return torch.einsum("c,nchw->nhw", weight, maps)[:, None], _logit(head(maps.mean((2, 3))))
 
-    return rule
+    return cam
 
 
-def _grad_cam(model: nn.Module, layer: nn.Module) -> Rule:
+def _grad_cam(model: nn.Module, layer: nn.Module) -> Mapper:
     try:
         from captum.attr import LayerGradCam
     except ImportError as error:
@@ -175,24 +176,24 @@ def _grad_cam(model: nn.Module, layer: nn.Module) -> Rule:
         logits[:] = [_logit(model(x))]
         return logits[0]
 
-    grad_cam = LayerGradCam(forward, layer)
+    attribution = LayerGradCam(forward, layer)
 
     @torch.enable_grad()
-    def rule(x: Tensor) -> tuple[Tensor, Tensor]:
-        small: Tensor = grad_cam.attribute(x)  # signed: captum's default, unlike the paper of Grad-CAM
+    def grad_cam(x: Tensor) -> tuple[Tensor, Tensor]:
+        small: Tensor = attribution.attribute(x)  # signed: captum's default, unlike the Grad-CAM paper
         return small.detach(), logits.pop().detach()
 
-    return rule
+    return grad_cam
 
 
 def _logit(outputs: Tensor) -> Tensor:
     if outputs.ndim not in (1, 2) or (outputs.ndim == 2 and outputs.shape[1] > 2):
-        raise InputError(f"The net must give one logit or two per picture; got shape {tuple(outputs.shape)}.")
+        raise InputError(f"The net must return one logit or two per image; got shape {tuple(outputs.shape)}.")
     return target_margin(outputs, 1)
 
 
 def _last_convolution(model: nn.Module, x: Tensor) -> str:
-    """Name of the last convolution to run whose output has more than one place."""
+    """Name of the last convolution that runs and whose output has more than one place."""
     ran: list[str] = []
 
     def note(name: str, output: Tensor) -> None:
@@ -212,9 +213,9 @@ def _last_convolution(model: nn.Module, x: Tensor) -> str:
             handle.remove()
     if len(set(ran)) < len(ran):
         raise InputError(
-            "The net looks at each picture more than once, so one map would not show what it goes by: use one that"
-            " looks once, such as efficientnet-lite0."
+            "The net runs a convolution twice per image, so one map would not show all that it uses: use another net,"
+            " such as efficientnet-lite0."
         )
     if not ran:
-        raise InputError("The net has no convolution over places, so no map can be made of it: use one that has.")
+        raise InputError("The net has no convolution with more than one place, so it has no map: use another net.")
     return ran[-1]

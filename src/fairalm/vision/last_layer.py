@@ -1,4 +1,4 @@
-"""A pretrained net made fair by its last layer alone."""
+"""A fair last layer for a pretrained net."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import torch
 
 from fairalm.constraints import Constraint, EqualOpportunity
 from fairalm.datasets.images import ImageDataset
-from fairalm.io import AnyPath
+from fairalm.files import AnyPath
 from fairalm.methods import DEFAULT_METHOD, Method
 from fairalm.nn import refit_last_layer
-from fairalm.vision._setup import check_data, describe, scale_of
-from fairalm.vision.loader import PictureBatches
-from fairalm.vision.model import BATCH_SIZE, PictureModel
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_model import BATCH_SIZE, ImageModel
+from fairalm.vision.image_sets import check_sets
+from fairalm.vision.imagenet import IMAGENET
 from fairalm.vision.nets import make_net
-from fairalm.vision.weights import IMAGENET
+from fairalm.vision.run_settings import describe
 
 
 def fit_last_layer(
@@ -32,24 +33,24 @@ def fit_last_layer(
     cache: AnyPath | None = None,
     device: str | None = None,
     progress: bool = False,
-) -> PictureModel:
-    """Make a pretrained net fair by its last layer: the net runs once over the pictures, then each fit takes seconds.
+) -> ImageModel:
+    """Fit a fair last layer to a pretrained net: the net runs once over the images, then each fit takes seconds.
 
     Parameters
     ----------
     train : ImageDataset
-        What the last layer is fitted on.
+        Images to fit the last layer on.
     heldout : ImageDataset, optional
-        Where errors and gaps are measured in training, in place of `train`. A layer with a thousand inputs has a
-        training gap that says little about new people.
+        Images to measure errors and gaps on in training, instead of `train`. The training gap of a layer with a
+        thousand inputs says little about new images.
     net, weights
-        The net, which stays as it is but for its last layer, and its weights.
+        The net, of which only the last layer changes, and its weights.
     constraint, method, n_folds, l2, max_iter, cache, device, progress
-        As of :func:`fairalm.nn.refit_last_layer`.
+        As in :func:`fairalm.nn.refit_last_layer`.
 
     Returns
     -------
-    PictureModel
+    ImageModel
         Its history has one row per round, and its settings the certificate, ``optimality_gap`` and ``saddle_gap``.
 
     Examples
@@ -64,8 +65,8 @@ def fit_last_layer(
     constraint = EqualOpportunity() if constraint is None else constraint
     method = DEFAULT_METHOD["last-layer"]() if method is None else method
     sets = {"train": train, "heldout": heldout}
-    groups = check_data(sets, constraint)
-    scale = scale_of(train, net, weights)
+    groups = check_sets(sets, constraint)
+    scale = Scale.for_net(net, weights, train)
     settings = describe(sets, groups, scale, net, weights, constraint) | {
         "method": repr(method),
         "n_folds": n_folds,
@@ -73,9 +74,9 @@ def fit_last_layer(
         "max_iter": max_iter,
     }
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)  # of the head, which is replaced
+        torch.manual_seed(0)  # for the head, which is replaced
         model = make_net(net, in_channels=len(scale.mean), size=train.pixels.shape[1], weights=weights)
-    loaders = [data and PictureBatches(data, groups, scale, BATCH_SIZE) for data in (train, heldout)]
+    loaders = [data and image_batches(data, groups, scale, BATCH_SIZE) for data in (train, heldout)]
     fair = refit_last_layer(
         model,
         *loaders,  # type: ignore[arg-type]  # the first is never None
@@ -92,4 +93,4 @@ def fit_last_layer(
     certificate = {"optimality_gap": fair.optimality_gap, "saddle_gap": fair.saddle_gap}
     head, played = int(fair.game.weights("single").argmax()), fair.game.played
     chosen = played.index(head) if head in played else -1
-    return PictureModel(fair.model, settings | certificate, fair.history, chosen)
+    return ImageModel(fair.model, settings | certificate, fair.history, chosen)

@@ -1,4 +1,4 @@
-"""The nets for pictures: the paper's two, and a small one with ImageNet weights that install as a package."""
+"""Nets for images: the two of the paper, and a small one whose ImageNet weights come as a package."""
 
 from __future__ import annotations
 
@@ -9,26 +9,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fairalm.datasets._table import no_such
+from fairalm._validation import no_such
 from fairalm.exceptions import InputError
-from fairalm.io import AnyPath
-from fairalm.vision.weights import LITE0, RESNET18, Published
+from fairalm.files import AnyPath
+from fairalm.nn.checks import check_count
+from fairalm.vision.imagenet import LITE0, RESNET18, Published
 
 HIDDEN = (256, 128)  # of relu3; the paper says "3-layer ReLU network" and no more
-BATCH_NORM = 0.1  # share of a batch in the running statistics; the 0.01 of efficientnet-lite0 lags in a short run
-BLOCKS, GRID = {7: 80, 10: 112}, 3  # of the grid: blocks from 0 with their channels, fields on a side
+MOMENTUM = 0.1  # of the running statistics; the 0.01 of efficientnet-lite0 is too slow for a short run
+BLOCKS, GRID = {7: 80, 10: 112}, 3  # of Lite0Grid: blocks (from 0) with their channels, fields per side
 
 
 class PooledNet(nn.Module):
-    """A net that ends in global average pooling and one linear layer, which is what class activation maps need.
+    """A net that ends in global average pooling and one linear layer, which is what class activation maps need."""
 
-    Attributes
-    ----------
-    head : torch.nn.Linear
-        Gives the logits from the means of the maps.
-    """
-
-    head: nn.Linear
+    head: nn.Linear  # from the means of the maps to the logits
 
     def features(self, x: Tensor) -> Tensor:
         """The last maps, of shape (n, channels, height, width)."""
@@ -41,7 +36,7 @@ class PooledNet(nn.Module):
 
 
 class ResidualBlock(nn.Module):
-    """Two 3 × 3 convolutions beside a shortcut."""
+    """Two 3 × 3 convolutions with a shortcut."""
 
     def __init__(self, before: int, after: int, stride: int) -> None:
         super().__init__()
@@ -60,9 +55,9 @@ class ResidualBlock(nn.Module):
 
 
 class ResNet18(PooledNet):
-    """He et al. 2016, in torchvision's names of the parameters, so that its weight files fit; only `fc` is `head` here.
+    """He et al. 2016, with torchvision's parameter names, so that its weight files fit; only `fc` is `head` here.
 
-    The last maps are 1/32 of the picture: 2 × 2 at 64 pixels, 7 × 7 at 224.
+    The last maps are 1/32 of the image: 2 × 2 at 64 pixels, 7 × 7 at 224.
     """
 
     def __init__(self, in_channels: int, n_outputs: int) -> None:
@@ -87,9 +82,9 @@ class ResNet18(PooledNet):
 
 
 class EfficientNetLite0(PooledNet):
-    """EfficientNet-Lite0; its code and its ImageNet weights are packages of their own.
+    """EfficientNet-Lite0; its code and its ImageNet weights come from packages.
 
-    The last maps are 1/32 of the picture, with 1280 channels.
+    The last maps are 1/32 of the image, with 1280 channels.
     """
 
     def __init__(self, in_channels: int, n_outputs: int, size: int) -> None:
@@ -110,10 +105,10 @@ class EfficientNetLite0(PooledNet):
 
 
 class Lite0Grid(nn.Module):
-    """The middle of EfficientNet-Lite0, with an eye for the place: for a fair last layer on aligned pictures.
+    """The middle of EfficientNet-Lite0, averaged over a grid: features for a fair last layer on aligned images.
 
-    The outputs of some blocks, each averaged over the fields of a grid, and over the picture and its mirror image. It
-    looks twice at each picture, so that a heat map of it would show one look only.
+    The outputs of some blocks are averaged over each field of a grid, and over the image and its mirror image. A heat
+    map would show only one of these two passes.
     """
 
     def __init__(self, in_channels: int, n_outputs: int, size: int) -> None:
@@ -127,17 +122,17 @@ class Lite0Grid(nn.Module):
         return logits
 
     def _fields(self, x: Tensor) -> Tensor:
-        body, found = self.body, []
+        body, fields = self.body, []
         x = body._swish(body._bn0(body._conv_stem(x)))
         for i, block in enumerate(body._blocks[: max(BLOCKS) + 1]):
             x = block(x)
             if i in BLOCKS:
-                found.append(nn.functional.adaptive_avg_pool2d(x, GRID).flatten(1))
-        return torch.cat(found, 1)
+                fields.append(nn.functional.adaptive_avg_pool2d(x, GRID).flatten(1))
+        return torch.cat(fields, 1)
 
 
 def _lite0_body(in_channels: int, size: int) -> Any:
-    """The package's net without its own last layer; its padding goes by the size."""
+    """The package's net without its last layer; its padding depends on the size."""
     try:
         from efficientnet_lite_pytorch import EfficientNet
     except ImportError as error:
@@ -146,7 +141,7 @@ def _lite0_body(in_channels: int, size: int) -> Any:
     body._dropout = body._fc = None
     for part in body.modules():
         if isinstance(part, nn.BatchNorm2d):
-            part.momentum = BATCH_NORM
+            part.momentum = MOMENTUM
     return body
 
 
@@ -164,7 +159,7 @@ def _relu3(in_channels: int, n_outputs: int, size: int) -> nn.Module:
 
 @dataclass(frozen=True)
 class Kind:
-    """What is known of a net by its name."""
+    """How to make a net, and its published weights."""
 
     make: Callable[[int, int, int], nn.Module]  # channels, outputs, size
     published: Published | None = None
@@ -182,29 +177,25 @@ NETS: dict[str, Kind] = {
 def make_net(
     name: str, *, in_channels: int, n_outputs: int = 1, size: int, weights: AnyPath | None = None
 ) -> nn.Module:
-    """A net for square pictures.
+    """Make a net for square images.
 
     Parameters
     ----------
     name : {"relu3", "resnet18", "efficientnet-lite0", "efficientnet-lite0-grid"}
         `resnet18` and `efficientnet-lite0` end in global pooling: they have ``features(x)``, the last maps, and
-        ``head``, a linear layer. The last is the middle of `efficientnet-lite0` with a grid in the place of global
+        ``head``, a linear layer. The last one is the middle of `efficientnet-lite0` with a grid instead of global
         pooling, for :func:`fairalm.vision.last_layer.fit_last_layer`.
     in_channels : int
         1 or 3.
     n_outputs : int
-        Logits per picture.
+        Logits per image.
     size : int
-        Height and width of the pictures.
+        Height and width of the images.
     weights : path or "imagenet", optional
-        Where all layers but the last begin: a file with a state dict of the same net trained on ImageNet, or
-        "imagenet" for the published weights (of efficientnet-lite0 from its package, of resnet18 by download). With
-        one channel, the first layer's weights are summed over the three it was trained with, which is the same as
-        showing it a grey picture in colour. At random if left out.
-
-    Returns
-    -------
-    torch.nn.Module
+        Initial weights of all layers but the last: a file with a state dict of the same net trained on ImageNet, or
+        "imagenet" for the published weights (efficientnet-lite0: from its package; resnet18: downloaded). With one
+        channel, the first layer's weights are summed over the three channels, which treats a grey image as one in
+        colour. Random if left out.
 
     Examples
     --------
@@ -212,14 +203,10 @@ def make_net(
     >>> net.features(torch.zeros(2, 1, 64, 64)).shape, net(torch.zeros(2, 1, 64, 64)).shape
     (torch.Size([2, 512, 2, 2]), torch.Size([2, 1]))
     """
-    for setting, value, allowed in (
-        ("in_channels", in_channels, "1 or 3"),
-        ("n_outputs", n_outputs, "an integer, 1 or more"),
-        ("size", size, "an integer, 1 or more"),
-    ):
-        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-        if not is_count or (setting == "in_channels" and value not in (1, 3)):
-            raise InputError(f"`{setting}` must be {allowed}; got {value!r}.")
+    if in_channels not in (1, 3):
+        raise InputError(f"`in_channels` must be 1 or 3; got {in_channels!r}.")
+    check_count("n_outputs", n_outputs, 1)
+    check_count("size", size, 1)
     published = None if weights is None else find_published(name)
     net = find_net(name).make(in_channels, n_outputs, size)
     if published is not None and weights is not None:
@@ -229,7 +216,7 @@ def make_net(
 
 
 def find_net(name: str) -> Kind:
-    """Look a net up; an unknown name is an error that names the nearest."""
+    """The net of this name; for an unknown name, an error that suggests the nearest."""
     if name not in NETS:
         raise no_such("net", str(name), NETS)
     return NETS[name]
@@ -237,7 +224,9 @@ def find_net(name: str) -> Kind:
 
 def find_published(name: str) -> Published:
     """The ImageNet weights of a net; an error if it has none."""
-    found = find_net(name).published
-    if found is None:
-        raise InputError(f"There are no ImageNet weights for {name}, which is trained from scratch: leave them out.")
-    return found
+    published = find_net(name).published
+    if published is None:
+        raise InputError(
+            f"There are no ImageNet weights for {name}: leave {{weights}} out to train from scratch.", weights=None
+        )
+    return published

@@ -10,16 +10,17 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from fairalm.datasets.images import _cache, read_images
-from fairalm.datasets.images._cache import read_cached
+from fairalm.datasets.images import cache as image_cache
+from fairalm.datasets.images import read_images
+from fairalm.datasets.images.cache import read_cached
 from fairalm.exceptions import InputError
 
 READ = """
 import sys
 from pathlib import Path
-from fairalm.datasets.images import _cache
-from fairalm.datasets.images._cache import read_cached
-_cache.WORTH = float(sys.argv[2])
+from fairalm.datasets.images import cache as image_cache
+from fairalm.datasets.images.cache import read_cached
+image_cache.WORTH = float(sys.argv[2])
 files = sorted(Path(sys.argv[1]).glob("*.png"))
 found = read_cached([(str(file),) for file in files], size=16, kind="grey", progress=False)
 print(found.pixels[:, 0, 0, 0].astype(int).sum(), len(found.pixels))
@@ -28,9 +29,9 @@ print(found.pixels[:, 0, 0, 0].astype(int).sum(), len(found.pixels))
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """Several chunks of pictures."""
+    """Several chunks of images."""
     folder = tmp_path_factory.mktemp("many")
-    for i in range(9 * _cache.CHUNK + 7):
+    for i in range(9 * image_cache.CHUNK + 7):
         Image.new("L", (16, 16), i % 251).save(folder / f"{i:05d}.png")
     return folder
 
@@ -45,19 +46,19 @@ def start(folder, worth, **options):
 
 
 def test_workers_keep_the_order_and_the_second_time_nothing_is_decoded(many, cache, monkeypatch):
-    monkeypatch.setattr(_cache, "WORTH", 0.0)  # workers, however few pictures
+    monkeypatch.setattr(image_cache, "WORTH", 0.0)  # workers, however few images
     (many / "00300.png").write_bytes(b"broken")
     jobs = jobs_of(many)
     first = read_cached(jobs, size=16, kind="grey", progress=False)
     expected = [i % 251 for i in range(len(jobs)) if i != 300]
     assert first.pixels[:, 0, 0, 0].tolist() == expected
     assert first.kept.tolist() == [i for i in range(len(jobs)) if i != 300]
-    assert first.reasons == {300: "it is not a picture"}
+    assert first.reasons == {300: "it is not an image"}
     assert isinstance(first.pixels, np.memmap)
     assert not first.pixels.flags.writeable
     assert [entry.name for entry in cache.iterdir()] == [next(cache.iterdir()).name]
 
-    monkeypatch.setattr(_cache, "_fill", None)  # would be called if anything were decoded
+    monkeypatch.setattr(image_cache, "_fill", None)  # would be called if anything were decoded
     again = read_cached(jobs, size=16, kind="grey", progress=False)
     assert (again.pixels == first.pixels).all()
     assert again.reasons == first.reasons
@@ -71,7 +72,7 @@ def test_a_changed_file_another_size_or_order_is_read_anew(faces, cache):
 
     assert reds() == list(range(12))
     assert len(list(cache.iterdir())) == 1
-    Image.new("RGB", (40, 40), (99, 0, 0)).save(faces.parent / "pictures" / "3.png")
+    Image.new("RGB", (40, 40), (99, 0, 0)).save(faces.parent / "images" / "3.png")
     assert reds()[3] == 99
     lines = faces.read_text().splitlines()
     faces.write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n")
@@ -132,7 +133,7 @@ def test_what_killed_processes_left_is_cleared_away_after_a_day(many, cache):
     for folder in (old, young, foreign):
         folder.mkdir(parents=True)
         (folder / "pixels.npy").write_bytes(b"half")
-    yesterday = time.time() - 2 * _cache.STALE
+    yesterday = time.time() - 2 * image_cache.STALE
     for folder in (old, foreign):
         os.utime(folder / "pixels.npy", (yesterday, yesterday))
     read_cached(jobs_of(many)[:3], size=16, kind="grey", progress=False)
@@ -144,14 +145,14 @@ def test_what_killed_processes_left_is_cleared_away_after_a_day(many, cache):
 def test_a_cache_that_cannot_be_written_is_one_sentence(many, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("FAIRALM_CACHE", str(tmp_path / "file"))
-    with pytest.raises(InputError, match=r"could not be kept in .*file \(.*FAIRALM_CACHE"):
+    with pytest.raises(InputError, match=r"could not be cached in .*file \(.*FAIRALM_CACHE"):
         read_cached(jobs_of(many)[:3], size=16, kind="grey", progress=False)
 
 
 def test_default_folder(monkeypatch, tmp_path):
     monkeypatch.delenv("FAIRALM_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert _cache.cache_folder() == tmp_path / "fairalm" / "images"
+    assert image_cache.cache_folder() == tmp_path / "fairalm" / "images"
 
 
 def test_progress_goes_to_stderr(many, capsys, monkeypatch):
@@ -159,4 +160,4 @@ def test_progress_goes_to_stderr(many, capsys, monkeypatch):
     read_cached(jobs_of(many)[:3], size=16, kind="grey", progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "reading pictures" in err
+    assert "reading images" in err

@@ -14,7 +14,7 @@ def reds(data):
     return np.asarray(data.pixels[:, 0, 0, 0]).tolist()
 
 
-def test_pictures_labels_groups_and_parts_belong_together(faces):
+def test_images_labels_groups_and_parts_belong_together(faces):
     data = read_images(faces, **ROLES, split_column="part")
     assert data.name == "faces"
     assert data.pixels.shape == (12, 8, 8, 3)
@@ -38,12 +38,12 @@ def test_paths_are_relative_to_the_table_or_absolute(faces, monkeypatch, tmp_pat
     assert reds(read_images(tmp_path / "elsewhere" / "faces.csv", **ROLES)) == list(range(12))
 
 
-def test_bad_pictures_are_left_out_listed_and_told_of(faces):
-    folder = faces.parent / "pictures"
+def test_bad_images_are_left_out_listed_and_told_of(faces):
+    folder = faces.parent / "images"
     (folder / "2.png").unlink()
     whole = (folder / "5.png").read_bytes()
     (folder / "5.png").write_bytes(whole[: len(whole) // 2])
-    (folder / "7.png").write_text("no picture")
+    (folder / "7.png").write_text("no image")
     with pytest.warns(FairALMWarning) as caught:
         data = read_images(faces, **ROLES)
     assert reds(data) == [0, 1, 3, 4, 6, 8, 9, 10, 11]
@@ -51,7 +51,7 @@ def test_bad_pictures_are_left_out_listed_and_told_of(faces):
     assert data.frame.index.tolist() == list(range(9))
     assert [entry.partition(": ")[0] for entry in data.unreadable] == [str(folder / f"{i}.png") for i in (2, 5, 7)]
     assert [str(warning.message) for warning in caught] == [
-        f"3 of 12 pictures could not be read and are left out: the first is {folder / '2.png'}: there is no such file;"
+        f"3 of 12 images could not be read and are left out: the first is {folder / '2.png'}: there is no such file;"
         " `unreadable` lists all."
     ]
     assert caught[0].filename == __file__
@@ -59,9 +59,9 @@ def test_bad_pictures_are_left_out_listed_and_told_of(faces):
         assert read_images(faces, **ROLES).unreadable == data.unreadable
 
 
-def test_a_table_of_bad_pictures_is_an_error(faces):
-    for picture in (faces.parent / "pictures").iterdir():
-        picture.unlink()
+def test_a_table_of_bad_images_is_an_error(faces):
+    for image in (faces.parent / "images").iterdir():
+        image.unlink()
     with warnings.catch_warnings(), pytest.raises(InputError, match=r"None of the 12 .*0\.png: there is no such file"):
         read_images(faces, **ROLES)
 
@@ -83,13 +83,13 @@ def test_a_table_of_bad_pictures_is_an_error(faces):
         (lambda t: t.assign(over30=[*"abcdefabcdef"]), {}, "'over30': Only binary.*has 6 labels"),
         (lambda t: t.assign(over30="yes"), {}, "has 1 label"),
         (lambda t: t.assign(over30=[None, *t["over30"][1:]]), {}, "'over30': y has 1 missing"),
-        (lambda t: t.assign(image=["", *t["image"][1:]]), {}, "Row 1 of .* names no picture"),
-        (lambda t: pd.concat([t, t[3:4]]), {}, r"names pictures/3\.png more than once"),
-        (lambda t: t.replace({"image": {"pictures/3.png": "pictures/../pictures/2.png"}}), {}, "more than once"),
+        (lambda t: t.assign(image=["", *t["image"][1:]]), {}, "Row 1 of .* names no image"),
+        (lambda t: pd.concat([t, t[3:4]]), {}, r"names images/3\.png more than once"),
+        (lambda t: t.replace({"image": {"images/3.png": "images/../images/2.png"}}), {}, "more than once"),
         (
-            lambda t: t.replace({"image": {"pictures/3.png": "../../3.png"}}),
+            lambda t: t.replace({"image": {"images/3.png": "../../3.png"}}),
             {},
-            r"names \.\./\.\./3\.png, which leads out",
+            r"names \.\./\.\./3\.png, which is outside",
         ),
         (lambda t: t.assign(file=1), {}, "has a column 'file' besides"),
         (lambda t: t.assign(part="holdout"), {"split_column": "part"}, "a part 'holdout' in 'part'"),

@@ -28,7 +28,7 @@ def test_shrinking_averages(tmp_path):
     assert np.abs(found.astype(int) - 127).max() <= 3
 
 
-def test_a_camera_s_note_turns_the_picture(tmp_path):
+def test_a_camera_s_note_turns_the_image(tmp_path):
     image = Image.fromarray(stripes(60, 60, upright=True))
     exif = Image.Exif()
     exif[0x0112] = 6  # show it turned by a quarter
@@ -62,11 +62,11 @@ def test_every_mode_becomes_eight_bits_of_colour(paint, mode, colour, expected):
 
 
 def test_a_mask_is_0_and_1_and_is_not_averaged(tmp_path, paint):
-    picture = paint("picture.png", size=(60, 40))
+    image = paint("image.png", size=(60, 40))
     mask = np.zeros((40, 60), np.uint8)
     mask[:20] = 1  # 1 rather than 255 is common
     Image.fromarray(mask).save(tmp_path / "mask.png")
-    found = decode((str(tmp_path / "mask.png"), str(picture)), 10, "mask")
+    found = decode((str(tmp_path / "mask.png"), str(image)), 10, "mask")
     assert found[..., 0].tolist() == [[1] * 10] * 5 + [[0] * 10] * 5
 
 
@@ -82,7 +82,7 @@ def jpeg_bytes():
     [
         (None, "there is no such file"),
         (b"", "it is empty"),
-        (b"<html>not found</html>", "it is not a picture"),
+        (b"<html>not found</html>", "it is not an image"),
         (jpeg_bytes()[:900], "truncated"),
         (jpeg_bytes()[:30], "."),
     ],
@@ -101,10 +101,10 @@ def test_what_cannot_be_read_has_a_reason_and_its_neighbours_are_read(tmp_path, 
 
 def test_real_numbers_and_masks_of_another_size_are_refused(tmp_path, paint):
     real = paint("real.tif", 0.5, mode="F")
-    mask, picture = paint("mask.png", 1, (30, 40), "L"), paint("picture.png")
+    mask, image = paint("mask.png", 1, (30, 40), "L"), paint("image.png")
     pixels, reasons = decode_all([(str(real),)], 8, "grey")
     assert pixels.shape == (0, 8, 8, 1)
     assert "real numbers" in reasons[0]
-    assert decode_all([(str(mask), str(picture))], 8, "mask")[1] == [
-        "the mask is 30 × 40 and its picture 40 × 40: save it at the picture's size"
+    assert decode_all([(str(mask), str(image))], 8, "mask")[1] == [
+        "the mask is 30 × 40 and its image 40 × 40: save it at the image's size"
     ]

@@ -106,7 +106,7 @@ def test_a_face_that_cannot_be_read_does_not_end_the_run(celeba):
     face = celeba / "img_align_celeba" / "000004.jpg"
     face.write_bytes(face.read_bytes()[:500])
     (celeba / "img_align_celeba" / "000001.jpg").unlink()
-    with pytest.warns(FairALMWarning, match=r"2 of 9 pictures .*000001\.jpg: there is no such file"):
+    with pytest.warns(FairALMWarning, match=r"2 of 9 images .*000001\.jpg: there is no such file"):
         data = load_celeba(celeba, size=16)
     assert data.y.tolist() == [0, 0, 1, 1, 0, 1, 0]
     assert "runcated" in data.unreadable[1].partition("000004.jpg: ")[2]
@@ -159,22 +159,22 @@ def test_xray_layout(xray):
     assert data.masks.mean(axis=(1, 2)).tolist() == [0, 1, 1, 1] * 2
 
 
-def test_a_mask_of_another_size_is_named_and_its_picture_kept(xray, paint):
+def test_a_mask_of_another_size_is_named_and_its_image_kept(xray, paint):
     bad = paint("xray/ChinaSet_AllFiles/lung_masks/CHNCXR_0001_1.png", 1, (60, 60), "1")
     with pytest.warns(FairALMWarning) as caught:
         data = load_xray(xray, size=16)
     assert [str(warning.message) for warning in caught] == [
-        f"1 masks could not be used and their pictures are kept without: {bad}: the mask is 60 × 60 and its picture"
-        " 60 × 50: save it at the picture's size; `unreadable` lists all."
+        f"1 masks could not be used; their images are kept without one: {bad}: the mask is 60 × 60 and its image"
+        " 60 × 50: save it at the image's size; `unreadable` lists all."
     ]
     assert len(data) == 8
     assert data.has_mask.tolist() == [False, True, True, True, False, False, True, True]
     assert len(data.unreadable) == 1
 
 
-def test_masks_stay_with_their_pictures_when_one_is_left_out(xray):
+def test_masks_stay_with_their_images_when_one_is_left_out(xray):
     (xray / "MontgomerySet" / "CXR_png" / "MCUCXR_0002_0.png").write_bytes(b"?")
-    with pytest.warns(FairALMWarning, match="1 of 8 pictures"):
+    with pytest.warns(FairALMWarning, match="1 of 8 images"):
         data = load_xray(xray, size=16)
     assert data.has_mask.tolist() == [False, True, True, False, True, True, True]
 
@@ -274,7 +274,7 @@ def test_imsitu_says_what_is_wrong(imsitu):
 
 @pytest.mark.parametrize("load", [load_celeba, load_waterbirds, load_xray, load_imsitu, imsitu_counts])
 def test_folders_that_are_not_there(load, tmp_path, monkeypatch):
-    with pytest.raises(InputError, match=r"not shipped: pass their folder as data_dir=.*FAIRALM_DATA"):
+    with pytest.raises(InputError, match=r"not shipped: pass their folder as data_dir.*FAIRALM_DATA"):
         load()
     with pytest.raises(InputError, match=r"There is no .* check data_dir"):
         load(tmp_path)

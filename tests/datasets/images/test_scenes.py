@@ -86,7 +86,7 @@ def test_the_seed_decides():
         ({"counts": {(0, "a"): 3, (2, "b"): 3}}, r"got \(2, 'b'\): 3"),
         ({"counts": {(0, "a"): 3, (1, "b"): -1}}, r"got \(1, 'b'\): -1"),
         ({"counts": {(0, "a"): 3, (1, "a"): 1}}, "two groups"),
-        ({"counts": {(0, "a"): 0, (1, "b"): 0}}, "hold a picture"),
+        ({"counts": {(0, "a"): 0, (1, "b"): 0}}, "count at least one image"),
         ({"counts": {("dev", 0, "a"): 3, ("dev", 1, "b"): 3}}, "a part 'dev'"),
     ],
 )

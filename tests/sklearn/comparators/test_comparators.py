@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from fairalm import InputError
 from fairalm.datasets import load_compas, preprocess
 from fairalm.exceptions import SmallCellWarning
-from fairalm.measures import deo
+from fairalm.measures import ddp, deo
 from fairalm.sklearn.comparators import AgarwalClassifier, DoniniClassifier, HardtClassifier, ZafarClassifier
 
 ALL = [
@@ -111,10 +111,10 @@ GARBAGE = {
     "short groups": (lambda X, y, s: (X, y, s[:-1]), "399 rows, the data has 400"),
     "one group": (lambda X, y, s: (X, y, 0 * s), "1 group"),
     "missing group": (lambda X, y, s: (X, y, [None, *s[1:]]), "no value in the protected column"),
-    "short labels": (lambda X, y, s: (X, y[:-1], s), "y has 399 rows, X has 400"),
+    "short labels": (lambda X, y, s: (X, y[:-1], s), "inconsistent numbers of samples"),
     "one label": (lambda X, y, s: (X, 0 * y, s), "one class only"),
     "three labels": (lambda X, y, s: (X, np.arange(len(y)) % 3, s), "Only binary"),
-    "nobody positive": (lambda X, y, s: (X, y * (s == 0), s), "has no one with"),
+    "nobody positive": (lambda X, y, s: (X, y * (s == 0), s), "has no rows with"),
     "NaN": (lambda X, y, s: (X * np.nan, y, s), "NaN"),
     "text": (lambda X, y, s: (X.astype(str).astype(object) + "x", y, s), "could not convert"),
 }
@@ -134,7 +134,12 @@ def test_garbage_is_refused_in_a_sentence(model, garbage, people):
     ("model", "message"),
     [
         (HardtClassifier(tol=-1), "'tol' parameter of HardtClassifier must be in"),
-        (AgarwalClassifier(tol=0), "'tol' parameter of AgarwalClassifier must be in"),
+        (AgarwalClassifier(tol=-1), "'tol' parameter of AgarwalClassifier must be in"),
+        (
+            HardtClassifier(constraint="error-parity"),
+            "must be one of equal-opportunity, .*demographic-parity. Got",
+        ),
+        (AgarwalClassifier(constraint="predictive-parity"), "must be one of .*error-parity. Got"),
         (AgarwalClassifier(max_iter=0), "must be at least 1"),
         (DoniniClassifier(C=0), "must be positive"),
         (DoniniClassifier(max_iter=0), "must be at least 1"),
@@ -185,3 +190,10 @@ for model in (AgarwalClassifier(), HardtClassifier(), ZafarClassifier()):
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.count('pip install "fairalm[compare]"') == 3
+
+
+@pytest.mark.parametrize("model", [AgarwalClassifier, HardtClassifier])
+def test_other_constraints(model, people):
+    X, y, s = people(n=1500)
+    fair = model(constraint="demographic-parity", random_state=0).fit(X, y, sensitive_features=s)
+    assert ddp(y, predict(fair, X, s), sensitive_features=s, train=True).value < 0.06

@@ -3,7 +3,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from fairalm.exceptions import ToleranceWarning
-from fairalm.sklearn.comparators import ZafarClassifier, _convex_concave
+from fairalm.sklearn.comparators import ZafarClassifier, convex_concave
 
 AMONG = pytest.mark.parametrize("among", ["everyone", "positives"])
 
@@ -73,12 +73,12 @@ def test_a_round_is_that_of_all_rows(people, monkeypatch):
     X, y, s = people(n=1000)
     rows = np.column_stack([X, np.ones(1000)])
     theta = theta_of(ZafarClassifier(share=1.0).fit(X, y, sensitive_features=s))
-    loss = _convex_concave.LogLoss(rows, y == 1, penalty=1.0)
-    covariance = _convex_concave.Covariance(rows[y == 1], (s[y == 1] - 0.5) / 1000)
+    loss = convex_concave.LogLoss(rows, y == 1, penalty=1.0)
+    covariance = convex_concave.Covariance(rows[y == 1], (s[y == 1] - 0.5) / 1000)
     found = []
     for near in (np.inf, 0.5, 1e-9):
-        monkeypatch.setattr(_convex_concave, "NEAR", near)
-        found.append(_convex_concave._round(loss, covariance, theta, tau=1.0, bound=0.0))
+        monkeypatch.setattr(convex_concave, "NEAR", near)
+        found.append(convex_concave._round(loss, covariance, theta, tau=1.0, bound=0.0))
     assert abs(found[0] - theta).max() > 0.05
     assert found[1] == pytest.approx(found[0], abs=1e-5)
     assert found[2] == pytest.approx(found[0], abs=1e-5)

@@ -1,8 +1,8 @@
-"""Pictures with a label and a protected attribute: four published sets, a table of your own, two made up.
+"""Images with a label and a protected attribute: four published sets, two synthetic ones, and a table of your own.
 
-Pictures are read once, by several processes, and kept as one array in ``~/.cache/fairalm/images`` (or the folder that
-the environment variable FAIRALM_CACHE names), which later runs look at without reading it all. That folder can be
-deleted at any time. Reading needs pillow: ``pip install "fairalm[vision]"``.
+Image files are decoded once, by several processes, and kept as one array in ``~/.cache/fairalm/images`` (or the folder
+named by the environment variable FAIRALM_CACHE), from which later runs read what they need. That folder can be deleted
+at any time. Reading needs pillow: ``pip install "fairalm[vision]"``.
 
 >>> from fairalm.datasets.images import scenes
 >>> data = scenes(200, correlation=0.8, size=32)

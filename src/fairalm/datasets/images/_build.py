@@ -1,4 +1,4 @@
-"""From a table of files to a data set: what every loader of real pictures does last."""
+"""From a table of image files to a data set: the last step of every loader."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairalm.datasets._dataset import Dataset
-from fairalm.datasets.images._cache import read_cached
+from fairalm.datasets.images._checks import check_whole
 from fairalm.datasets.images._dataset import ImageDataset
 from fairalm.datasets.images._decode import Kind
-from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.datasets.images.cache import read_cached
+from fairalm.exceptions import FairALMWarning
 
 SMALLEST, LARGEST = 8, 1024
 
@@ -34,22 +35,21 @@ def build(
     description: str = "",
     progress: bool = False,
 ) -> ImageDataset:
-    """Decode the pictures of a table's column ``file``, relative to a folder; leave out those that cannot be read."""
-    if isinstance(size, bool) or not isinstance(size, int) or not SMALLEST <= size <= LARGEST:
-        raise InputError(f"size must be a whole number from {SMALLEST} to {LARGEST}; got {size!r}.")
+    """Decode the images of a table's column ``file``, relative to a folder; leave out those that cannot be read."""
+    check_whole("size", size, SMALLEST, LARGEST)
     table = Dataset.from_frame(frame, target=target, protected=protected, positive=positive, name=name)
     files = [str(folder / file) for file in table.frame["file"]]
     read = read_cached([(file,) for file in files], size=size, kind=kind, progress=progress)
     kept = table.frame.iloc[read.kept].reset_index(drop=True)
     unreadable = [f"{files[row]}: {why}" for row, why in read.reasons.items()]
     if unreadable:
-        _warn(f"{len(unreadable)} of {len(files)} pictures could not be read and are left out", unreadable)
+        _warn(f"{len(unreadable)} of {len(files)} images could not be read and are left out", unreadable)
     regions = has_mask = None
     if masks is not None:
         pairs = [(masks[row], files[row]) for row in read.kept]
         regions, has_mask, bad = _read_masks(pairs, size, progress)
         if bad:
-            _warn(f"{len(bad)} masks could not be used and their pictures are kept without", bad)
+            _warn(f"{len(bad)} masks could not be used; their images are kept without one", bad)
         unreadable += bad
     return ImageDataset(
         name,
@@ -68,7 +68,7 @@ def build(
 def _read_masks(
     pairs: Sequence[tuple[Path | None, str]], size: int, progress: bool
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.bool_], list[str]]:
-    """Masks in the order of their pictures, which have one, and which could not be used."""
+    """Masks in the order of their images, which images have one, and which masks could not be used."""
     regions = np.zeros((len(pairs), size, size), np.uint8)
     has_mask = np.zeros(len(pairs), bool)
     rows = np.array([row for row, (mask, _) in enumerate(pairs) if mask is not None], dtype=np.int64)

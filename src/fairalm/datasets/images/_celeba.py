@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairalm.datasets._files import DataDir
 from fairalm.datasets.images._build import build
+from fairalm.datasets.images._checks import check_whole
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
 from fairalm.datasets.images._folders import check_complete, find_folder, read_lines
 from fairalm.exceptions import InputError
@@ -32,36 +33,31 @@ def load_celeba(
 ) -> ImageDataset:
     """Load CelebA's aligned faces, with all 40 attributes as columns of 0 and 1, and the official parts.
 
-    The faces of the official 178 × 218 files are cut to the square in the middle, which takes off hair and collar.
+    The 178 × 218 files are cropped to the square in the middle, which cuts off hair and collar.
 
     Parameters
     ----------
     data_dir : path, optional
-        Folder (or the one above its ``celeba`` folder) with list_attr_celeba.txt, list_eval_partition.txt and
-        img_align_celeba/; a copy with part of the faces is fine. Default: the folder named by the environment variable
-        FAIRALM_DATA.
+        Folder with list_attr_celeba.txt, list_eval_partition.txt and img_align_celeba/, or the one above it; some of
+        the faces may be missing. Default: the folder named by the environment variable FAIRALM_DATA.
     size : int
-        Pixels on a side.
+        Pixels per side.
     target : str
         The attribute to predict.
     protected : str or sequence of str
         The attributes by which fairness is judged.
     limit : int, optional
-        At most so many faces of each part, the first ones.
+        Load only the first `limit` faces of each part.
     progress : bool
-        Show a progress bar while the faces are read for the first time.
-
-    Returns
-    -------
-    ImageDataset
+        Show a progress bar while the images are read for the first time.
 
     Examples
     --------
     >>> data = load_celeba("path/to/data")  # doctest: +SKIP
     >>> data.part("train").retarget(target="Smiling", protected=["Male", "Young"])  # doctest: +SKIP
     """
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise InputError(f"limit must be a whole number from 1, or left out; got {limit!r}.")
+    if limit is not None:
+        check_whole("limit", limit, 1)
     folder = find_folder(data_dir, ("celeba", "CelebA"), (ATTRIBUTES,))
     check_complete(folder, (PARTS, FACES))
     frame = _read(folder)

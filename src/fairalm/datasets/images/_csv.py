@@ -1,4 +1,4 @@
-"""Pictures of your own: a table of paths."""
+"""Images of your own, listed in a table."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm.datasets._table import no_such, read_table
+from fairalm._validation import no_such
+from fairalm.datasets._table import read_table
 from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
 from fairalm.exceptions import InputError
@@ -28,16 +29,17 @@ def read_images(
     split_column: str | None = None,
     progress: bool = False,
 ) -> ImageDataset:
-    r"""Read pictures named in a .csv (or .parquet) file with a label and a protected column.
+    """Read the images that a .csv (or .parquet) file names, with a label and a protected column.
 
-    Each picture is cut to the square in its middle and resized, in three colours.
+    Each image is cropped to the square in its middle and resized, in three colours. Images that cannot be read are left
+    out, with a warning.
 
     Parameters
     ----------
     csv : path
-        One row per picture, each picture once.
+        One row per image, each image once.
     image_column : str
-        Column of the paths, relative to the folder of the file, or absolute.
+        Column with the paths, relative to the folder of the file, or absolute.
     target : str
         Column of the label; exactly two values, none missing.
     protected : str or sequence of str
@@ -45,21 +47,16 @@ def read_images(
     positive : object, optional
         The label that counts as 1, by value or as text. Default: the larger of the two in sort order.
     size : int
-        Pixels on a side.
+        Pixels per side.
     split_column : str, optional
-        Column that says "train", "valid" (or "val", "dev", "validation") or "test".
+        Column with the values "train", "valid" (or "val", "dev", "validation") and "test".
     progress : bool
-        Show a progress bar while the pictures are read for the first time.
+        Show a progress bar while the images are read for the first time.
 
     Returns
     -------
     ImageDataset
         The columns of paths and parts are called ``file`` and ``split`` in its frame.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be used, or no picture can be read. One that cannot be read is left out, with a warning.
 
     Examples
     --------
@@ -95,27 +92,25 @@ def read_images(
 
 
 def _files(files: pd.Series[Any], path: Path) -> pd.Series[Any]:
-    """Paths as text, each once, none empty, none leading out by its dots."""
+    """Paths as text, each once, none empty, and no relative path that leaves the folder."""
     if files.isna().any():
-        raise InputError(f"Row {int(files.isna().argmax()) + 1} of {path} names no picture: fill or drop it.")
+        raise InputError(f"Row {int(files.isna().argmax()) + 1} of {path} names no image: fill or drop it.")
     files = files.astype(str)
     folder = path.parent.absolute()
     where = files.map(lambda file: os.path.normpath(folder / file))
     if where.duplicated().any():
         file = files[where.duplicated()].iloc[0]
-        raise InputError(f"{path} names {file} more than once: keep one row per picture, or it may train and test.")
+        raise InputError(f"{path} names {file} more than once: keep one row, or it may be in training and test data.")
     inside = os.path.normpath(folder)
     for file, full in zip(files, where, strict=True):
         if not Path(file).is_absolute() and not Path(full).is_relative_to(inside):
-            raise InputError(f"{path} names {file}, which leads out of its folder: write such a path from the root.")
+            raise InputError(f"{path} names {file}, which is outside its folder: write it as an absolute path.")
     return files
 
 
 def _parts(parts: pd.Series[Any], path: Path) -> pd.Series[Any]:
     named = parts.replace(SPELLINGS)
-    strange = named[~named.isin(SPLITS)]
-    if len(strange):
-        raise InputError(
-            f"{path} has a part {str(strange.iloc[0])!r} in {parts.name!r}: only {', '.join(SPLITS)} are known."
-        )
+    unknown = named[~named.isin(SPLITS)]
+    if len(unknown):
+        raise InputError(f"{path} has a part {str(unknown.iloc[0])!r} in {parts.name!r}: use {', '.join(SPLITS)}.")
     return named

@@ -1,4 +1,4 @@
-"""Pictures together with their labels, groups and regions."""
+"""Images together with their labels, groups and regions."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import IntArray
-from fairalm.datasets._dataset import Dataset
+from fairalm.datasets._dataset import Dataset, LabelledRows
 from fairalm.exceptions import InputError
 
 Bytes = npt.NDArray[np.uint8]
@@ -19,33 +18,25 @@ SPLITS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True, eq=False)
-class ImageDataset:
-    """Pictures of one size, one row of a table for each, and which column is the label and which protected.
+class ImageDataset(LabelledRows):
+    """Images of one size, with a table that has one row per image.
 
     Attributes
     ----------
-    name : str
-        Short name.
     pixels : uint8 array of shape (n, height, width, channels)
-        One channel (grey) or three (red, green, blue). Of pictures read from files, a read-only view of the cache
-        file on disk: only what is looked at is read.
+        One channel (grey) or three (red, green, blue). If the images come from files, a read-only view of the cache
+        file on disk: only the images that are used are read.
     frame : pandas.DataFrame
-        One row per picture: ``file``, the target, the protected columns, whatever else is known; ``split`` ("train",
-        "valid" or "test") if the set comes in parts.
-    target : str
-        Column of the label.
-    positive : object
-        The label that counts as 1 in `y`.
-    protected : tuple of str
-        Columns by which fairness is judged.
+        One row per image: ``file``, the target, the protected columns and further columns; ``split`` ("train", "valid"
+        or "test") if the set comes in parts.
+    name, target, positive, protected, description
+        As in :class:`fairalm.datasets.Dataset`.
     masks : uint8 array of shape (n, height, width), optional
-        1 in the region that ought to decide: the lungs, the causal region of a synthetic scene.
+        1 in the region that should decide, such as the lungs, or the causal region of a synthetic scene.
     has_mask : bool array of shape (n,), optional
-        Which pictures have a mask; it is all 0 for the others.
+        Which images have a mask; the others' masks are all 0.
     unreadable : tuple of str
         Files that were left out, each with the reason.
-    description : str
-        What the label means, where the pictures come from.
     spurious_masks : uint8 array of shape (n, height, width), optional
         Where the protected attribute shows, if that is known.
 
@@ -72,30 +63,12 @@ class ImageDataset:
     def __len__(self) -> int:
         return len(self.frame)
 
-    @property
-    def y(self) -> IntArray:
-        """The label as 0 and 1 (1 = `positive`)."""
-        return np.asarray(self.frame[self.target] == self.positive, dtype=np.int64)
-
-    @property
-    def groups(self) -> pd.Series[Any] | pd.DataFrame:
-        """The protected column; a data frame if there are several."""
-        if len(self.protected) == 1:
-            return self.frame[self.protected[0]]
-        return self.frame[list(self.protected)]
-
     def rows(self, index: npt.ArrayLike) -> ImageDataset:
-        """Return some of the pictures.
+        """Return some of the images.
 
-        Neighbours in their order stay a view, on disk if they are there; any other choice is copied into memory.
+        Consecutive images stay a view, on disk if they are there; any other choice is copied into memory. The index
+        holds row numbers, or one truth value per row.
 
-        Parameters
-        ----------
-        index : array of int or bool
-            Row numbers, or one truth value per row.
-
-        Examples
-        --------
         >>> from fairalm.datasets.images import coloured_digits
         >>> len(coloured_digits().rows([0, 5, 7]))
         3
@@ -103,10 +76,10 @@ class ImageDataset:
         chosen = np.asarray(index)
         if chosen.dtype == bool:
             if chosen.shape != (len(self),):
-                raise InputError(f"{self.name} has {len(self)} pictures; got {chosen.shape} truth values for them.")
+                raise InputError(f"{self.name} has {len(self)} images; got {chosen.shape} truth values.")
             chosen = np.flatnonzero(chosen)
         if chosen.ndim != 1 or not len(chosen) or chosen.dtype.kind not in "iu":
-            raise InputError(f"rows() needs a list of row numbers or of truth values, not empty; got {index!r}.")
+            raise InputError(f"rows() needs row numbers or truth values, at least one; got {index!r}.")
         if chosen.min() < 0 or chosen.max() >= len(self):
             raise InputError(f"{self.name} has rows 0 to {len(self) - 1}; got {chosen.min()} to {chosen.max()}.")
         where: Any = chosen
@@ -122,9 +95,9 @@ class ImageDataset:
         )
 
     def part(self, split: str) -> ImageDataset:
-        """Return the pictures of an official part: "train", "valid" or "test"."""
+        """Return the images of an official part: "train", "valid" or "test"."""
         if "split" not in self.frame:
-            raise InputError(f"{self.name} does not come in parts: split it yourself, with fairalm.datasets.split.")
+            raise InputError(f"{self.name} does not come in parts: split it with fairalm.datasets.split.")
         chosen = (self.frame["split"] == split).to_numpy(dtype=bool)
         if not chosen.any():
             there = ", ".join(repr(name) for name in self.frame["split"].unique())
@@ -138,19 +111,10 @@ class ImageDataset:
         protected: str | Sequence[str] | None = None,
         positive: Any = None,
     ) -> ImageDataset:
-        """Return the same pictures with another label or other protected columns.
+        """Return the same images with another label or other protected columns.
 
-        Parameters
-        ----------
-        target : str, optional
-            Column of the new label; the present one if left out.
-        protected : str or sequence of str, optional
-            The new protected columns; the present ones if left out.
-        positive : object, optional
-            The label that counts as 1; by default the larger of the two, or the present one if the label stays.
+        By default, `positive` is the larger of the two labels or, if the label stays the same, the old one.
 
-        Examples
-        --------
         >>> from fairalm.datasets.images import coloured_digits
         >>> turned = coloured_digits().retarget(target="colour", protected="high")
         >>> turned.positive, turned.groups.unique().tolist()

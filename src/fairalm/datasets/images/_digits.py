@@ -1,4 +1,4 @@
-"""Digits whose colour goes with the label."""
+"""Digits whose colour is correlated with the label."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from fairalm._validation import FloatArray, IntArray
+from fairalm.datasets.images._checks import check_correlation, check_whole
 from fairalm.datasets.images._dataset import ImageDataset
-from fairalm.exceptions import InputError
 
 SIZE = 28
 COLOURS = {"blue": (0.25, 0.45, 1.0), "red": (1.0, 0.35, 0.25)}
@@ -18,14 +18,8 @@ DESCRIPTION = (
 )
 
 
-def check_correlation(correlation: float) -> None:
-    """Refuse what is not a share."""
-    if not 0 <= correlation <= 1:
-        raise InputError(f"correlation must lie between 0 (independent) and 1 (the same); got {correlation!r}.")
-
-
 def draw_groups(label: IntArray, correlation: float, rng: np.random.RandomState) -> IntArray:
-    """Groups 0 and 1 that have this correlation with the label, on average."""
+    """Random groups 0 and 1 whose expected correlation with the label is this."""
     agree = rng.random_sample(len(label)) < (1 + correlation) / 2
     return np.where(agree, label, 1 - label)
 
@@ -33,22 +27,18 @@ def draw_groups(label: IntArray, correlation: float, rng: np.random.RandomState)
 def coloured_digits(
     n: int | None = None, *, correlation: float = 0.9, random_state: int | np.random.RandomState | None = 0
 ) -> ImageDataset:
-    """Make coloured digits of scikit-learn's: label ``high`` (5 or more), protected ``colour``; 28 × 28.
+    """Colour scikit-learn's digits: label ``high`` (5 or more), protected ``colour``; 28 × 28 pixels.
 
-    Shape and colour are in the same pixels, so that no region can be told from the other: see :func:`scenes`.
+    Shape and colour are in the same pixels, so no mask can tell them apart; :func:`scenes` has masks.
 
     Parameters
     ----------
     n : int, optional
-        How many, drawn without replacement; all 1,797 if left out.
+        Number of digits, drawn without replacement; all 1,797 if left out.
     correlation : float
         Between label and colour: at 0 they are independent, at 1 all high digits are red and all others blue.
     random_state : int, RandomState or None
-        The same number gives the same pictures.
-
-    Returns
-    -------
-    ImageDataset
+        The same number gives the same images.
 
     Examples
     --------
@@ -60,8 +50,8 @@ def coloured_digits(
 
     check_correlation(correlation)
     digits = load_digits()
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or not 1 < n <= len(digits.target)):
-        raise InputError(f"n must be a whole number from 2 to {len(digits.target)}, or left out; got {n!r}.")
+    if n is not None:
+        check_whole("n", n, 2, len(digits.target))
     rng = check_random_state(random_state)
     chosen = np.arange(len(digits.target)) if n is None else np.sort(rng.permutation(len(digits.target))[:n])
     digit = digits.target[chosen]

@@ -1,4 +1,4 @@
-"""Where the official folders are, and their plain text files."""
+"""The folders of the published sets, and their text files."""
 
 from __future__ import annotations
 
@@ -11,35 +11,31 @@ from fairalm.exceptions import InputError
 
 
 def find_folder(data_dir: DataDir, names: Sequence[str], marks: Sequence[str]) -> Path:
-    """The folder of an official set: `data_dir`, or in it a folder of one of these names.
+    """The folder of a published set: `data_dir` or FAIRALM_DATA, or a folder in it with one of these names.
 
-    Parameters
-    ----------
-    data_dir : path, optional
-        Default: the folder named by the environment variable FAIRALM_DATA.
-    names : sequence of str
-        Usual names of the set's own folder.
-    marks : sequence of str
-        Files or folders; where one of them is, it is taken for the set's.
+    It is the first of them that holds one of the files or folders `marks`.
     """
     given = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE)
     if not given:
         raise InputError(
-            f"The {names[0]} pictures are not shipped: pass their folder as data_dir=, or name it in the environment"
-            f" variable {DATA_VARIABLE}."
+            f"The {names[0]} images are not shipped: pass their folder as {{data_dir}}, or name it in the environment"
+            f" variable {DATA_VARIABLE}.",
+            data_dir=None,
         )
     folders = [Path(given), *(Path(given) / name for name in names)]
     for folder in folders:
         if any((folder / mark).exists() for mark in marks):
             return folder
-    raise InputError(f"There is no {' or '.join(marks)} in {folders[0]} or {folders[1]}: check data_dir.")
+    raise InputError(
+        f"There is no {' or '.join(marks)} in {folders[0]} or {folders[1]}: check {{data_dir}}.", data_dir=None
+    )
 
 
 def check_complete(folder: Path, files: Sequence[str]) -> None:
-    """Refuse a folder that lacks some of an official set's files or folders."""
+    """Refuse a folder that lacks some of these files or folders."""
     absent = [file for file in files if not (folder / file).exists()]
     if absent:
-        raise InputError(f"{folder} lacks {', '.join(absent)}: put what is missing beside the rest.")
+        raise InputError(f"{folder} lacks {', '.join(absent)}: add what is missing.")
 
 
 def read_lines(path: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""imSitu: what people do in pictures from the web."""
+"""imSitu: images of people's activities from the web."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import ImageDataset
 from fairalm.datasets.images._folders import check_complete, find_folder
 from fairalm.exceptions import InputError
-from fairalm.io import load
+from fairalm.files import read_json
 
 #: The paper's four; the first of each is its (+).
 VERB_PAIRS = (
@@ -22,12 +22,12 @@ VERB_PAIRS = (
     ("washing", "saluting"),
     ("assembling", "hanging"),
 )
-LABELS, SPACE, PICTURES = "labels.csv", "imsitu_space.json", "of500_images_resized"
+LABELS, SPACE, IMAGES = "labels.csv", "imsitu_space.json", "of500_images_resized"
 FILES = {"train": "train.json", "valid": "dev.json", "test": "test.json"}
 SPLITS = {"train": "train", "val": "valid", "test": "test"}  # as labels.csv has them
 GLOSSES = {"man": "adult male", "woman": "adult female"}  # of the two nouns' entries in imsitu_space.json
 DESCRIPTION = (
-    "The label is one of two verbs, what someone in the picture does; the protected attribute is that person's gender"
+    "The label is one of two verbs, what someone in the image does; the protected attribute is that person's gender"
     " as annotators saw it. imSitu (Yatskar et al. 2016)."
 )
 
@@ -39,38 +39,23 @@ def load_imsitu(
     pair: Sequence[str] = VERB_PAIRS[0],
     progress: bool = False,
 ) -> ImageDataset:
-    """Load imSitu's pictures of two verbs (label ``verb``, positive the first), protected ``gender``.
+    """Load imSitu's images of two verbs: label ``verb`` (positive: the first of `pair`), protected ``gender``.
 
     Verb, gender and part come from labels.csv if it is there, the list published with "Balanced Datasets Are Not
-    Enough" (Wang et al. 2019); else from the official train.json, dev.json, test.json and imsitu_space.json: a picture
-    counts if its annotators named the noun "man" or the noun "woman" as its agent, and not both.
-
-    Parameters
-    ----------
-    data_dir : path, optional
-        Folder (or the one above its ``imsitu`` folder) with the files named above and of500_images_resized/. Default:
-        the folder named by the environment variable FAIRALM_DATA.
-    size : int
-        Pixels on a side.
-    pair : two verbs
-        The first is the (+).
-    progress : bool
-        Show a progress bar while the pictures are read for the first time.
-
-    Returns
-    -------
-    ImageDataset
+    Enough" (Wang et al. 2019); otherwise from the official train.json, dev.json, test.json and imsitu_space.json, which
+    gives the images whose annotators named the noun "man" or the noun "woman" as the agent, and not both. The folder
+    holds these files and of500_images_resized/; other parameters as in :func:`load_celeba`.
 
     Examples
     --------
     >>> data = load_imsitu("path/to/data", pair=("shaving", "moisturizing"))  # doctest: +SKIP
     """
-    folder, frame = _people(data_dir, pair)
-    check_complete(folder, (PICTURES,))
+    folder, frame = _annotations(data_dir, pair)
+    check_complete(folder, (IMAGES,))
     return build(
         f"imsitu-{pair[0]}-{pair[1]}",
         frame,
-        folder / PICTURES,
+        folder / IMAGES,
         target="verb",
         positive=pair[0],
         protected="gender",
@@ -81,19 +66,10 @@ def load_imsitu(
 
 
 def imsitu_counts(data_dir: DataDir = None, *, pair: Sequence[str] = VERB_PAIRS[0]) -> dict[tuple[str, int, str], int]:
-    """Count imSitu's people by part, verb and gender; the pictures are not needed.
+    """Count imSitu's images by part, verb (1 for the first of `pair`) and gender; the images are not needed.
 
-    Parameters
-    ----------
-    data_dir : path, optional
-        As for :func:`load_imsitu`.
-    pair : two verbs
-        Label 1 is the first.
-
-    Returns
-    -------
-    dict
-        From (part, label, gender) to the number of pictures; :func:`scenes` makes a set of just these counts.
+    The keys are (part, label, gender); :func:`scenes` makes a set with these counts. Parameters as in
+    :func:`load_imsitu`.
 
     Examples
     --------
@@ -101,14 +77,14 @@ def imsitu_counts(data_dir: DataDir = None, *, pair: Sequence[str] = VERB_PAIRS[
     >>> counts["test", 1, "man"]  # doctest: +SKIP
     12
     """
-    _, frame = _people(data_dir, pair)
+    _, frame = _annotations(data_dir, pair)
     found = frame.groupby(["split", frame["verb"].eq(pair[0]).astype(int), "gender"]).size().to_dict()
     return {(part, label, gender): int(found.get((part, label, gender), 0))
             for part in FILES for label in (0, 1) for gender in GLOSSES}  # fmt: skip
 
 
-def _people(data_dir: DataDir, pair: Sequence[str]) -> tuple[Path, pd.DataFrame]:
-    """The folder, and file, verb, gender and part of each picture of the two verbs."""
+def _annotations(data_dir: DataDir, pair: Sequence[str]) -> tuple[Path, pd.DataFrame]:
+    """The folder, and file, verb, gender and part of each image of the two verbs."""
     if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
         raise InputError(f"pair must be two different verbs; got {pair!r}.")
     folder = find_folder(data_dir, ("imsitu", "imSitu"), (LABELS, SPACE))
@@ -116,7 +92,7 @@ def _people(data_dir: DataDir, pair: Sequence[str]) -> tuple[Path, pd.DataFrame]
     frame = _from_labels(labels) if labels.exists() else _from_annotations(folder)
     absent = [verb for verb in pair if verb not in set(frame["verb"])]
     if absent:
-        raise InputError(f"No picture in {folder} shows a man or a woman {absent[0]}: check the spelling of `pair`.")
+        raise InputError(f"No image in {folder} shows a man or a woman {absent[0]}: check the spelling of `pair`.")
     return folder, frame[frame["verb"].isin(list(pair))].reset_index(drop=True)
 
 
@@ -131,11 +107,11 @@ def _from_labels(path: Path) -> pd.DataFrame:
 def _from_annotations(folder: Path) -> pd.DataFrame:
     check_complete(folder, (SPACE, *FILES.values()))
     try:
-        nouns = load(folder / SPACE)["nouns"]
+        nouns = read_json(folder / SPACE)["nouns"]
         genders = {noun: gender for noun, entry in nouns.items()
                    for gender, gloss in GLOSSES.items() if gloss in entry["gloss"]}  # fmt: skip
         rows = [(file, entry["verb"], _gender(entry["frames"], genders), part)
-                for part, name in FILES.items() for file, entry in load(folder / name).items()]  # fmt: skip
+                for part, name in FILES.items() for file, entry in read_json(folder / name).items()]  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"The .json files in {folder} are not the official ones ({error!r}).") from error
     return pd.DataFrame(rows, columns=["file", "verb", "gender", "split"]).dropna(subset="gender")

@@ -1,4 +1,4 @@
-"""Small pictures in which it is known, pixel by pixel, what decides and what misleads."""
+"""Small synthetic images for which the decisive and the misleading pixels are known."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ import pandas as pd
 from sklearn.utils import check_random_state
 
 from fairalm._validation import IntArray
+from fairalm.datasets.images._checks import check_correlation, check_whole
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
-from fairalm.datasets.images._digits import check_correlation, draw_groups
+from fairalm.datasets.images._digits import draw_groups
 from fairalm.exceptions import InputError
 
 GROUPS = ("blue", "red")
 TINTS = np.array([(-40.0, -8.0, 48.0), (48.0, -8.0, -40.0)])  # of the square, one row per group
-CONTRAST = 270.0  # of the strongest stripes, in grey levels, over the root of the size: large discs are easier
+CONTRAST = 270.0  # of the strongest stripes, in grey levels, times the root of the size: large discs are easier
 NOISE = 30.0  # standard deviation, in grey levels
 TILT = 0.25  # of the stripes, radians either way
 DESCRIPTION = (
     "The label says that the stripes on a disc run upright (0: level); the protected attribute is the colour of a"
-    " square elsewhere in the picture. Synthetic."
+    " square elsewhere in the image. Synthetic."
 )
 
 
@@ -34,31 +35,27 @@ def scenes(
     random_state: int | np.random.RandomState | None = 0,
     counts: Mapping[tuple[Any, ...], int] | None = None,
 ) -> ImageDataset:
-    """Make pictures of a striped disc and a coloured square: label ``upright``, protected ``group``.
+    """Make images of a striped disc and a coloured square: label ``upright``, protected ``group``.
 
-    Which way the stripes run decides the label; the square's colour is the group. Both lie anywhere, apart from each
-    other, on a noisy ground. The colour is seen at once. The stripes have to be learnt, and in some pictures they are
-    too faint to tell, so that a net gains by looking at the square as far as the correlation goes. `masks` are the
-    disc, `spurious_masks` the square.
+    The direction of the stripes is the label, the colour of the square is the group. Disc and square lie at random
+    places that do not overlap, on a noisy background. The colour is easy to see; the stripes are harder to learn and in
+    some images too faint to see, so a net gains by using the square, the more the higher the correlation. `masks` are
+    the disc, `spurious_masks` the square.
 
     Parameters
     ----------
     n : int
-        How many pictures; half of them are upright.
+        Number of images; half of them are upright.
     correlation : float
-        Between label and group: at 0 they are independent, at 1 every upright disc has a red square, no other.
+        Between label and group: at 0 they are independent, at 1 the upright discs, and no others, have a red square.
     size : int
-        Pixels on a side, at least 24.
+        Pixels per side, at least 24.
     random_state : int, RandomState or None
-        The same number gives the same pictures.
+        The same number gives the same images.
     counts : dict, optional
-        In place of `n` and `correlation`: how many pictures of each (label, group), or of each (part, label, group),
-        which gives the set official parts. Labels are 0 and 1; the two groups may have any names, the first in sort
-        order is blue. :func:`imsitu_counts` gives such a dict.
-
-    Returns
-    -------
-    ImageDataset
+        Instead of `n` and `correlation`: the number of images of each (label, group), or of each (part, label, group)
+        for a set with official parts. Labels are 0 and 1; the two groups may have any names; the first in sort order is
+        blue. :func:`imsitu_counts` returns such a dict.
 
     Examples
     --------
@@ -69,9 +66,8 @@ def scenes(
     >>> few.part("train").groups.value_counts().to_dict()
     {'w': 5, 'm': 3}
     """
-    for name, value, least in (("n", n, 2), ("size", size, 24)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} must be a whole number from {least}; got {value!r}.")
+    check_whole("n", n, 2)
+    check_whole("size", size, 24)
     check_correlation(correlation)
     rng = check_random_state(random_state)
     if counts is None:
@@ -98,7 +94,7 @@ def scenes(
 
 
 def _counted(counts: Mapping[tuple[Any, ...], int], rng: np.random.RandomState) -> tuple[pd.DataFrame, IntArray]:
-    """Rows of exactly these counts, parts one after the other and shuffled within, and their groups as 0 and 1."""
+    """Rows with exactly these counts, part by part, shuffled within each, and their groups as 0 and 1."""
     shapes = {len(key) if isinstance(key, tuple) else 0 for key in counts}
     if shapes not in ({2}, {3}):
         raise InputError("The keys of counts must all be (label, group), or all (part, label, group).")
@@ -106,10 +102,10 @@ def _counted(counts: Mapping[tuple[Any, ...], int], rng: np.random.RandomState) 
         if key[-2] not in (0, 1) or isinstance(many, bool) or not isinstance(many, (int, np.integer)) or many < 0:
             raise InputError(f"counts must give a number from 0 for labels 0 and 1; got {key!r}: {many!r}.")
         if len(key) == 3 and key[0] not in SPLITS:
-            raise InputError(f"counts has a part {key[0]!r}: only {', '.join(SPLITS)} are known.")
+            raise InputError(f"counts has a part {key[0]!r}: use {', '.join(SPLITS)}.")
     names: list[Hashable] = sorted({key[-1] for key in counts}, key=lambda name: (str(type(name)), name))
     if len(names) != 2 or not any(counts.values()):
-        raise InputError(f"counts must name two groups and hold a picture; got groups {names!r}.")
+        raise InputError(f"counts must name two groups and count at least one image; got groups {names!r}.")
     rows = [key for key, many in counts.items() for _ in range(many)]
     rows = [rows[i] for i in rng.permutation(len(rows))]
     columns = {"upright": [int(row[-2]) for row in rows], "group": [row[-1] for row in rows]}
@@ -124,7 +120,7 @@ def _counted(counts: Mapping[tuple[Any, ...], int], rng: np.random.RandomState) 
 def _draw(
     label: int, group: int, size: int, rng: np.random.RandomState
 ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """One picture, its disc and its square."""
+    """One image, its disc and its square."""
     radius, half = (rng.uniform(0.15, 0.2) * size for _ in range(2))
     while True:
         (x, y), (u, v) = (rng.uniform(reach, size - 1 - reach, 2) for reach in (radius, half))
@@ -137,8 +133,8 @@ def _draw(
     along = np.cos(angle) * (across - x) + np.sin(angle) * (down - y)
     stripes = np.sign(np.sin(2 * np.pi * along / (0.11 * size) + rng.uniform(0, 2 * np.pi)))
     slope = rng.uniform(-40, 40, 2) / size
-    ground = 110 + slope[0] * (across - size / 2) + slope[1] * (down - size / 2)
+    background = 110 + slope[0] * (across - size / 2) + slope[1] * (down - size / 2)
     strength = rng.random_sample() * CONTRAST / np.sqrt(size)
-    picture = np.repeat((ground + strength * stripes * disc)[..., None], 3, axis=2)
-    picture += TINTS[group] * square[..., None] + rng.normal(0, NOISE, picture.shape)
-    return np.round(picture).clip(0, 255).astype(np.uint8), disc.astype(np.uint8), square.astype(np.uint8)
+    image = np.repeat((background + strength * stripes * disc)[..., None], 3, axis=2)
+    image += TINTS[group] * square[..., None] + rng.normal(0, NOISE, image.shape)
+    return np.round(image).clip(0, 255).astype(np.uint8), disc.astype(np.uint8), square.astype(np.uint8)

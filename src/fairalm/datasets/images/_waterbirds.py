@@ -26,22 +26,9 @@ DESCRIPTION = (
 def load_waterbirds(data_dir: DataDir = None, *, size: int = 96, progress: bool = False) -> ImageDataset:
     """Load Waterbirds: 11,788 birds (label ``bird``, positive "waterbird") on land or water (``background``).
 
-    In the training part bird and background agree in 95 % of the pictures; in the two other parts half of each kind of
-    bird is on either background.
-
-    Parameters
-    ----------
-    data_dir : path, optional
-        Folder (or the one above its ``waterbirds`` folder) with metadata.csv and the folders it names. Default: the
-        folder named by the environment variable FAIRALM_DATA.
-    size : int
-        Pixels on a side.
-    progress : bool
-        Show a progress bar while the pictures are read for the first time.
-
-    Returns
-    -------
-    ImageDataset
+    In the training part bird and background agree in 95 % of the images; in the two other parts each kind of bird is
+    equally often on either background. The folder holds metadata.csv and the folders that it names; parameters as in
+    :func:`load_celeba`.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from fairalm.datasets.images._folders import check_complete, find_folder
 from fairalm.exceptions import InputError
 
 HOSPITALS = {"Montgomery": "MontgomerySet", "Shenzhen": "ChinaSet_AllFiles"}
-PICTURES, MASKS = "CXR_png", "lung_masks"
+IMAGES, MASKS = "CXR_png", "lung_masks"
 DESCRIPTION = (
     "The label says that a chest X-ray shows tuberculosis; the protected attribute is the hospital it comes from."
     " Montgomery and Shenzhen sets, U.S. National Library of Medicine (Jaeger et al. 2014)."
@@ -21,37 +21,24 @@ DESCRIPTION = (
 def load_xray(data_dir: DataDir = None, *, size: int = 96, progress: bool = False) -> ImageDataset:
     """Load the Montgomery (138) and Shenzhen (662) chest X-rays: grey, label ``tb``, protected ``hospital``.
 
-    The last digit of a file's name says whether it shows tuberculosis. `masks` are the lungs, of those that have one.
-
-    Parameters
-    ----------
-    data_dir : path, optional
-        Folder (or the one above its ``xray`` folder) with MontgomerySet/CXR_png and ChinaSet_AllFiles/CXR_png, and
-        beside each of them, if there, lung_masks/ with files of the same names. Default: the folder named by the
-        environment variable FAIRALM_DATA.
-    size : int
-        Pixels on a side.
-    progress : bool
-        Show a progress bar while the pictures are read for the first time.
-
-    Returns
-    -------
-    ImageDataset
+    The last digit of a file's name says whether it shows tuberculosis. `masks` are the lungs, where they are known. The
+    folder holds MontgomerySet/CXR_png and ChinaSet_AllFiles/CXR_png, and optionally lung_masks/ beside each, with files
+    of the same names; parameters as in :func:`load_celeba`.
 
     Examples
     --------
     >>> data = load_xray("path/to/data")  # doctest: +SKIP
     """
     folder = find_folder(data_dir, ("xray",), tuple(HOSPITALS.values()))
-    check_complete(folder, [f"{name}/{PICTURES}" for name in HOSPITALS.values()])
+    check_complete(folder, [f"{name}/{IMAGES}" for name in HOSPITALS.values()])
     rows, masks = [], []
     for hospital, name in HOSPITALS.items():
-        for picture in sorted((folder / name / PICTURES).glob("*.png")):
-            digit = picture.stem.rpartition("_")[2]
+        for image in sorted((folder / name / IMAGES).glob("*.png")):
+            digit = image.stem.rpartition("_")[2]
             if digit not in ("0", "1"):
-                raise InputError(f"{picture} must end in _0 (healthy) or _1 (tuberculosis): rename it or move it away.")
-            rows.append((picture.relative_to(folder).as_posix(), int(digit), hospital))
-            mask = folder / name / MASKS / picture.name
+                raise InputError(f"{image} must end in _0 (healthy) or _1 (tuberculosis): rename it or move it away.")
+            rows.append((image.relative_to(folder).as_posix(), int(digit), hospital))
+            mask = folder / name / MASKS / image.name
             masks.append(mask if mask.exists() else None)
     frame = pd.DataFrame(rows, columns=["file", "tb", "hospital"])
     return build(

@@ -72,9 +72,9 @@
   let chosen = headline;
 
   function verdict() {
-    const { verdict, criterion } = facts;
+    const { verdict, constraint } = facts;
     $("title").textContent = facts.title;
-    $("demand").textContent = criterion.sentence;
+    $("demand").textContent = constraint.sentence;
     $("verdict").dataset.outcome = verdict.outcome;
     $("outcome").firstElementChild.textContent = capital(verdict.outcome) + ".";
     $("measured").textContent = `Model ${headline.name}, on people it has not seen: ${verdict.text}`;
@@ -95,7 +95,7 @@
     $("small").hidden = !people.has_hidden && !is_small;
     $("small").textContent =
       `Some groups have fewer than ${min_cell} people of a label, in the data or among the test people: too few to judge, ` +
-      "and too few to show. Their counts, and sums from which these would follow, are hidden; totals are rounded.";
+      "and too few to show. Their counts, and sums that would reveal them, are hidden; totals are rounded.";
   }
 
   const rateTable = (groups) => {
@@ -116,7 +116,7 @@
     return draw("rates", { rates: rows }, $("chart-rates"));
   }
 
-  // the threshold: counts of everybody at or above a stop, and what follows from them
+  // the threshold: counts of the people at or above a stop, and the rates they give
   function countsAt(stop) {
     return chosen.scores.above.map((rows) => {
       const counts = {};
@@ -137,10 +137,10 @@
   }
 
   function gapAt(all) {
-    const gaps = facts.criterion.rates.map((rate) => {
-      const found = all.map((counts) => share(counts, rate));
-      if (found.includes(null)) return null;
-      const defined = found.filter((x) => !Number.isNaN(x));
+    const gaps = facts.constraint.rates.map((rate) => {
+      const shares = all.map((counts) => share(counts, rate));
+      if (shares.includes(null)) return null;
+      const defined = shares.filter((x) => !Number.isNaN(x));
       return defined.length > 1 ? Math.max(...defined) - Math.min(...defined) : null;
     });
     return gaps.includes(null) ? null : Math.max(...gaps);
@@ -150,7 +150,7 @@
     const yes = facts.label;
     put("matrices", ...groups.map((g) => {
       const c = g.counts;
-      return table(g.name, ["", "predicted so", "not"], [
+      return table(g.name, ["", "predicted", "not predicted"], [
         [yes, count(c.tp), count(c.fn)],
         ["others", count(c.fp), count(c.tn)],
       ]);
@@ -172,7 +172,7 @@
     $("threshold-value").textContent = text;
     $("threshold").setAttribute("aria-valuetext", text);
     $("threshold-gap").textContent =
-      `${facts.criterion.measure} at this threshold: ` +
+      `${facts.constraint.title} at this threshold: ` +
       (gap === null ? "hidden, or undefined." : `${percent(gap)}, without interval.`);
     $("threshold-gap").dataset.gap = gap === null ? "" : gap;
     const groups = all.map((counts, i) => ({
@@ -187,15 +187,7 @@
     put("chosen-rates", rateTable(groups));
   }
 
-  const point = (model) => ({
-    id: model.id,
-    kind: { fairalm: "fairalm's rules", plain: "plain model", other: "other methods" }[model.kind],
-    tip: `${model.name}: gap ${model.gap.text}, error ${model.error.text}`,
-    gap: model.gap.value, gap_low: model.gap.low, gap_high: model.gap.high,
-    error: model.error.value, error_low: model.error.low, error_high: model.error.high,
-  });
-  const isDrawn = (model) => model.gap.value !== null && model.error.value !== null;
-  const points = (models) => models.filter(isDrawn).map(point);
+  const points = (models) => models.map((model) => model.point).filter(Boolean);  // null if hidden or undefined
 
   function curves(models, curve) {
     return models.flatMap(({ id, name, history }) => {
@@ -212,18 +204,18 @@
     $("chosen-name").textContent = `Model ${model.name}`;
     const marks = [facts.front.includes(model.id) && "on the Pareto front", facts.nvp === model.id && "NVP's choice"];
     $("chosen-figures").textContent =
-      [`${capital(model.verdict)}: ${facts.criterion.measure} ${model.gap.text}, test error ${model.error.text}`, ...marks]
+      [`${capital(model.verdict)}: ${facts.constraint.title} ${model.gap.text}, test error ${model.error.text}`, ...marks]
         .filter(Boolean).join("; ") + ".";
     for (const button of document.querySelectorAll("#models button"))
       button.setAttribute("aria-pressed", String(Number(button.dataset.id) === model.id));
     const scores = model.scores;
     $("slider").hidden = !scores;
     $("no-slider").hidden = Boolean(scores);
-    $("no-slider").textContent = "No threshold to move: the model keeps no scores, or too few people lie between any two.";
+    $("no-slider").textContent = "The threshold cannot be moved: the run has no scores of this model, or too few people lie between any two thresholds.";
     if (scores) {
       const n = scores.edges.length;
       $("stops").textContent =
-        `It stops where at least ${facts.min_cell} people, or nobody, of each group and label lie between: ${n} stop${n === 1 ? "" : "s"}.`;
+        `Between two stops lie at least ${facts.min_cell} people, or nobody, of each group and label: ${n} stop${n === 1 ? "" : "s"}.`;
       $("threshold").max = scores.edges.length - 1;
       $("threshold").value = Math.floor(scores.edges.length / 2);
     }
@@ -235,10 +227,10 @@
   }
 
   function explorer() {
-    const n = facts.models.length, shown = facts.models.filter(isDrawn).length;
+    const n = facts.models.length, shown = points(facts.models).length;
     $("explorer-help").textContent =
       `${n} model${n === 1 ? "" : "s"}. The green band is within the tolerance. ` +
-      (facts.front.length ? "The dashed line joins the models that no other beats in both. " : "") +
+      (facts.front.length ? "The dashed line connects the models that no other beats in both. " : "") +
       (facts.nvp === null ? "" : "NVP is the smallest gap among models with at least 0.9 of the best accuracy. ") +
       "Choose a point, or a model in the list, to see its figures." +
       (shown < n ? ` ${n - shown} not drawn: undefined or hidden.` : "");
@@ -248,19 +240,19 @@
       const marks = [facts.front.includes(model.id) && "front", facts.nvp === model.id && "NVP"].filter(Boolean);
       return [button, model.error.text, model.gap.text, model.verdict, marks.join(", ")];
     });
-    put("models", table(null, ["model", "test error", facts.criterion.measure, "criterion", ""], rows));
+    put("models", table(null, ["model", "test error", facts.constraint.title, "constraint", ""], rows));
     $("list").open = n <= 12;
     $("list").addEventListener("toggle", () => put("models", ...$("models").childNodes));
     $("threshold").addEventListener("input", moved);
     $("own").addEventListener("click", own);
     const by_id = (ids) => points(ids.map((id) => facts.models[id]));
-    const drawn = draw("tradeoff", {
+    const chart = draw("tradeoff", {
       points: points(facts.models),
       front: by_id(facts.front),
       nvp: facts.nvp === null ? [] : by_id([facts.nvp]).map((p) => ({ ...p, mark: "NVP" })),
       chosen: points([chosen]),
     }, $("chart-tradeoff"));
-    return drawn.then((view) => view.addEventListener("click", (event, item) => {
+    return chart.then((view) => view.addEventListener("click", (event, item) => {
       if (item && item.datum && item.datum.id !== undefined) choose(facts.models[item.datum.id]);
     }));
   }
@@ -269,7 +261,7 @@
     const names = Object.keys(charts).filter((name) => name.startsWith("curve-"));
     $("training").hidden = !names.length;
     $("curves-of").textContent =
-      `On the ${facts.curves_of === "test" ? "test" : "training"} people, round by round; the model chosen above is drawn thick.`;
+      `On the ${facts.curves_of === "test" ? "test" : "training"} people, round by round; the model chosen above has the thick line.`;
     return names.map((name) => {
       const box = make("div", null, { class: "chart" });
       $("curves").append(box);
@@ -280,11 +272,11 @@
 
   function maps() {
     $("heat").hidden = !facts.maps.length;
-    for (const found of facts.maps) {
+    for (const { images, sheet, tables } of facts.maps) {
       $("maps").append(
-        make("p", `${found.pictures.toLocaleString("en")} pictures; some of them, under the highest places of each net's map:`),
-        make("img", null, { src: found.sheet, alt: "Pictures under heat maps; the tables give what they show in numbers." }),
-        ...found.tables.map((t) => make("div", null, { class: "scroll" }, [
+        make("p", `${images.toLocaleString("en")} images; some of them, with the highest places of each net's map in colour:`),
+        make("img", null, { src: sheet, alt: "Images under heat maps; the tables have the numbers." }),
+        ...tables.map((t) => make("div", null, { class: "scroll" }, [
           table(capital(t.title), ["", ...t.nets], t.rows.map((row) => [row.name, ...row.cells]))])),
       );
     }
@@ -294,17 +286,17 @@
     for (const run of facts.runs) {
       const versions = Object.entries(run.versions).map(([name, v]) => `${name} ${v}`).join(", ");
       const rows = [
-        ["command", make("code", run.command || "not kept")],
+        ["command", make("code", run.command || "not recorded")],
         ["data", run.data], ["fingerprint", make("code", run.fingerprint)],
         ["protected", run.protected.join(" × ")], ["split", run.split],
-        ["duration", run.seconds === null ? "not kept" : `${run.seconds.toFixed(1)} s`], ["versions", versions],
+        ["duration", run.seconds === null ? "not recorded" : `${run.seconds.toFixed(1)} s`], ["versions", versions],
       ];
       $("done").append(make("h3", `Run ${run.name}`, { dir: "auto" }), table(null, null, rows, { class: "plain" }));
     }
     put("limits", ...facts.limits.map((text) => make("li", text, { dir: "auto" })));
     $("privacy").textContent =
-      `No row of the data is in this page. Counts under ${facts.min_cell} people are not shown; rates and gaps that would ` +
-      "give them away are shown as ranges or in whole points.";
+      `This page contains no row of the data. Counts under ${facts.min_cell} people are not shown; rates and gaps that would ` +
+      "reveal them are shown as ranges or in whole points.";
   }
 
   function theme() {

@@ -1,0 +1,31 @@
+from fairalm.constraints import Constraint as Constraint
+from fairalm.constraints import DemographicParity as DemographicParity
+from fairalm.constraints import EqualizedOdds as EqualizedOdds
+from fairalm.constraints import EqualOpportunity as EqualOpportunity
+from fairalm.constraints import ErrorParity as ErrorParity
+from fairalm.constraints import PredictiveEquality as PredictiveEquality
+from fairalm.constraints import PredictiveParity as PredictiveParity
+from fairalm.exceptions import ConstantModelWarning as ConstantModelWarning
+from fairalm.exceptions import FairALMWarning as FairALMWarning
+from fairalm.exceptions import InputError as InputError
+from fairalm.exceptions import SmallCellWarning as SmallCellWarning
+from fairalm.exceptions import ToleranceWarning as ToleranceWarning
+from fairalm.methods import AugmentedLagrangian as AugmentedLagrangian
+from fairalm.methods import FairALM as FairALM
+from fairalm.methods import FairALMLinear as FairALMLinear
+from fairalm.methods import L2Penalty as L2Penalty
+from fairalm.methods import Lagrangian as Lagrangian
+from fairalm.methods import Method as Method
+from fairalm.methods import PIControl as PIControl
+from fairalm.methods import ProxyLagrangian as ProxyLagrangian
+from fairalm.methods import Reweight as Reweight
+from fairalm.methods import SecantALM as SecantALM
+from fairalm.methods import Unconstrained as Unconstrained
+from fairalm.models_io import load as load
+from fairalm.models_io import save as save
+from fairalm.selection import nvp as nvp
+from fairalm.selection import pareto_front as pareto_front
+from fairalm.selection import select_nvp as select_nvp
+from fairalm.sklearn import FairALMClassifier as FairALMClassifier
+
+__version__: str

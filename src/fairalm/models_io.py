@@ -1,0 +1,131 @@
+"""Saving and loading models, without pickle."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import importlib
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator
+
+from fairalm.exceptions import InputError
+from fairalm.files import AnyPath, write_atomic
+
+#: Types that models need and skops does not trust by itself. Each was checked: none runs code.
+TRUSTED = (
+    "fairalm.datasets._preprocess.as_text",
+    "numpy.dtype",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.tree._tree.Tree",
+)
+
+
+def save(model: BaseEstimator, path: AnyPath) -> None:
+    """Write a model to a file that :func:`load` reads.
+
+    Parameters
+    ----------
+    model : scikit-learn estimator
+        A :class:`fairalm.FairALMClassifier`, or any other model.
+    path : path
+        A ``.skops`` file. An existing one is replaced; a failure leaves it as it was.
+    """
+    if not isinstance(model, BaseEstimator):
+        raise InputError(f"Only scikit-learn models can be saved; got a {type(model).__name__}.")
+    _check_suffix(path)
+    import skops.io
+
+    packed = _swap(model, pd.DataFrame, Columns.of)
+    write_atomic(path, skops.io.dumps(packed, compression=zipfile.ZIP_DEFLATED))
+
+
+def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
+    """Read a model that :func:`save` wrote. Never unpickles.
+
+    Parameters
+    ----------
+    path : path
+        A ``.skops`` file.
+    trusted : sequence of str
+        Types to accept besides those of scikit-learn, numpy and fairalm: your own constraint, for example, as
+        ``"my_module.MyConstraint"``.
+    """
+    _check_suffix(path)
+    import skops.io
+
+    try:
+        content = Path(path).read_bytes()
+        unknown = skops.io.get_untrusted_types(data=content)
+    except FileNotFoundError:
+        raise InputError(f"There is no file {path}: check the path.") from None
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise InputError(f"{path} is not a model that fairalm.save wrote.") from error
+    refused = [name for name in unknown if name not in trusted and not _is_trusted(name)]
+    if refused:
+        raise InputError(
+            f"{path} holds {', '.join(refused)}, which fairalm does not know: if you trust the file and its source,"
+            " pass {trusted}.",
+            trusted=refused,
+        )
+    return _swap(skops.io.loads(content, trusted=unknown), Columns, Columns.frame)
+
+
+def _check_suffix(path: AnyPath) -> None:
+    if Path(path).suffix.lower() != ".skops":
+        raise InputError(f"{Path(path).name!r} must end in .skops.")
+
+
+def _is_trusted(name: str) -> bool:
+    """Whether a type is in TRUSTED, or a dataclass or an estimator of fairalm."""
+    module, _, attribute = name.rpartition(".")
+    if name in TRUSTED or not module.startswith("fairalm."):
+        return name in TRUSTED
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ImportError:
+        return False
+    if not isinstance(found, type) or found.__module__ != module:  # imported into the module
+        return False
+    return dataclasses.is_dataclass(found) or issubclass(found, BaseEstimator)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Columns:
+    """A data frame of numpy columns, in a form that skops can write."""
+
+    names: list[str]
+    values: list[npt.NDArray[Any]]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame) -> Columns:
+        """The columns of a frame."""
+        return cls(list(frame.columns), [frame[name].to_numpy() for name in frame.columns])
+
+    def frame(self) -> pd.DataFrame:
+        """The data frame again."""
+        return pd.DataFrame(dict(zip(self.names, self.values, strict=True)))
+
+
+def _swap(model: Any, kind: type, convert: Any) -> Any:
+    """A copy of the model with every part of one type converted; the model itself if it has none."""
+    memo: dict[int, Any] = {id(part): convert(part) for part in _parts(model, kind, set())}
+    return copy.deepcopy(model, memo) if memo else model
+
+
+def _parts(value: Any, kind: type, seen: set[int]) -> Iterator[Any]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, kind):
+        yield value
+        return
+    if isinstance(value, BaseEstimator):
+        value = vars(value)
+    for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from _parts(part, kind, seen)

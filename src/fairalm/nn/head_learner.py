@@ -1,0 +1,124 @@
+"""Fits of the last layer of a net to changing weights: the learner that the signals need."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from torch import Tensor, nn
+
+from fairalm._validation import FloatArray, IntArray
+from fairalm.cells import BoolArray
+from fairalm.nn.head import Linear
+
+CONSTANT = 10.0  # logit of a head that predicts the same label for every row
+WIDEST = 4096  # features, above which factorising the curvature costs more than it saves
+
+
+class HeadFitter:
+    """Fits logistic heads on the same features under changing weights.
+
+    Minimises mean(|w| log-loss) + l2/2 |v|² over the weights v of the standardised features, with a free intercept; a
+    negative weight counts as its absolute value on the other label.
+
+    Parameters
+    ----------
+    x : tensor of shape (n, features)
+        The features as they are; they are standardised here.
+    positive : bool array of shape (n,)
+        The labels, True for the target.
+    l2 : float
+        Weight of the penalty.
+
+    Examples
+    --------
+    >>> x = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
+    >>> fitter = HeadFitter(x, np.array([False, True, False, True]), l2=0.01)
+    >>> head = fitter.fit(np.ones(4))
+    >>> np.allclose(fitter.folded(head).logits(x), head.logits(fitter.x))
+    True
+    """
+
+    def __init__(self, x: Tensor, positive: BoolArray, l2: float) -> None:
+        self.l2 = l2
+        self.sign = torch.from_numpy(np.where(positive, 1.0, -1.0)).to(x)
+        self.mean, spread = x.mean(0), x.std(0, unbiased=False)
+        is_constant = spread <= 1e-6 * x.abs().amax(0)
+        self.inverse_scale = torch.where(is_constant, 0.0, 1 / torch.where(is_constant, 1.0, spread))
+        self.x = self.standardised(x)
+        self.root = self._curvature() if x.shape[1] <= WIDEST else None
+
+    def standardised(self, x: Tensor) -> Tensor:
+        """Other rows on the same scale; a feature that is constant in the fitted rows becomes 0."""
+        return (x.to(self.mean) - self.mean) * self.inverse_scale
+
+    def folded(self, head: Linear) -> Linear:
+        """The same head for features as they are."""
+        weight = head.weight * self.inverse_scale.cpu().numpy().astype(float)
+        return Linear(weight, head.bias - float(weight @ self.mean.cpu().numpy().astype(float)))
+
+    def fit(self, weights: FloatArray, start: Linear | None = None) -> Linear:
+        """The head for these weights (1 for a plain fit), for standardised features."""
+        size = torch.from_numpy(np.abs(weights)).to(self.x)
+        sign = self.sign * torch.from_numpy(np.where(weights < 0, -1.0, 1.0)).to(self.x)
+        used = sign[size > 0]
+        if bool((used == used[:1]).all()):  # only one label is left
+            return Linear(np.zeros(self.x.shape[1]), CONSTANT * float(used[:1].sum()))
+
+        def cost(point: FloatArray) -> tuple[float, FloatArray]:
+            v, bias = self._weights_of(point[:-1]), 2 * point[-1]
+            margin = sign * (self.x @ torch.from_numpy(v).to(self.x) + bias)
+            pull = -size * sign * torch.sigmoid(-margin)  # derivative of each loss by its logit
+            loss = (size * nn.functional.softplus(-margin)).double().mean()
+            slope = (self.x.T @ pull).cpu().numpy().astype(float) / len(self.x) + self.l2 * v
+            slope = slope if self.root is None else solve_triangular(self.root, slope, lower=True)
+            return float(loss) + self.l2 / 2 * float(v @ v), np.append(slope, 2 * float(pull.double().mean()))
+
+        point = np.zeros(self.x.shape[1] + 1)
+        if start is not None:
+            u = start.weight if self.root is None else self.root.T @ start.weight
+            point = np.append(u, start.bias / 2)
+        found = minimize(
+            cost, point, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "gtol": 1e-5, "ftol": 1e-10}
+        )
+        return Linear(self._weights_of(found.x[:-1]), float(2 * found.x[-1]))
+
+    def _weights_of(self, u: FloatArray) -> FloatArray:
+        return u if self.root is None else np.asarray(solve_triangular(self.root, u, lower=True, trans="T"))
+
+    def _curvature(self) -> FloatArray:
+        """Root of the curvature at even odds; in its coordinates the problem is well conditioned."""
+        gram = (self.x.T @ self.x).to("cpu", torch.float64).numpy() / len(self.x)
+        return np.asarray(np.linalg.cholesky(gram / 4 + (self.l2 + 1e-9) * np.eye(len(gram))))
+
+
+class HeadLearner:
+    """Fits heads on all rows, or on those of one fold, each starting from the one before.
+
+    Parameters
+    ----------
+    fitter : HeadFitter
+        Shared by all folds.
+    inside : int array, optional
+        The rows of the fold; all if left out.
+    """
+
+    def __init__(self, fitter: HeadFitter, inside: IntArray | None = None) -> None:
+        self.fitter, self.inside, self.x = fitter, inside, fitter.x
+        self.n_fits = 0
+        self._start: Linear | None = None
+
+    def fit(self, weights: FloatArray) -> Linear:
+        """The head for one weight per row of the fold."""
+        if self.inside is not None:  # the fitter averages over all rows
+            n, own = len(self.x), weights
+            weights = np.zeros(n)
+            weights[self.inside] = own * (n / len(self.inside))
+        self.n_fits += 1
+        self._start = self.fitter.fit(weights, self._start)
+        return self._start
+
+    def selects(self, model: Linear, x: Tensor) -> BoolArray:
+        """Which rows have a positive logit."""
+        return np.asarray(model.logits(x) > 0)

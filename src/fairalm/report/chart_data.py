@@ -1,0 +1,62 @@
+"""The data of the charts; the page's script makes the same for the model that a reader chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairalm.report.words import MODEL_KINDS
+
+Rows = list[dict[str, Any]]
+
+
+def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
+    """The data of a chart, by the names that its spec uses."""
+    models = facts["models"]
+    chosen = models[facts["headline"]]
+    if name == "rates":
+        rates = [
+            {"rate": facts["rates"][rate]["name"], "group": group["name"], **figure}
+            for group in chosen["groups"]
+            for rate, figure in group["rates"].items()
+            if figure and figure["low"] is not None
+        ]
+        return {"rates": rates}
+    if name == "tradeoff":
+        points = {model["id"]: model["point"] for model in models if model["point"]}
+        return {
+            "points": list(points.values()),
+            "front": [points[number] for number in facts["front"]],
+            "nvp": [{**points[number], "mark": "NVP"} for number in (facts["nvp"],) if number in points],
+            "chosen": [points[number] for number in (chosen["id"],) if number in points],
+        }
+    curve = name.removeprefix("curve-")
+    rows = [row for model in models for row in curve_rows(model, curve)]
+    return {"curves": rows, "chosen": curve_rows(chosen, curve)}
+
+
+def curve_rows(model: Mapping[str, Any], curve: str) -> Rows:
+    """A model's training curves of one kind, a row per round; several curves if there are several multipliers."""
+    history = model["history"]
+    names = [name for name in history if name.startswith(("lambda", "dual"))] if curve == "multiplier" else [curve]
+    return [
+        {"model": model["name"], "line": f"{model['id']} {name}", "round": at, "value": value}
+        for name in names
+        if name in history
+        for at, value in zip(history["round"], history[name], strict=True)
+        if value is not None
+    ]
+
+
+def point(model: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A model in the chart of error against gap; None if one of the two is hidden or undefined."""
+    error, gap = model["error"], model["gap"]
+    if None in (error["value"], gap["value"]):
+        return None
+    return {
+        "id": model["id"],
+        "kind": MODEL_KINDS[model["kind"]],
+        "tip": f"{model['name']}: gap {gap['text']}, error {error['text']}",
+        **{"gap": gap["value"], "gap_low": gap["low"], "gap_high": gap["high"]},
+        **{"error": error["value"], "error_low": error["low"], "error_high": error["high"]},
+    }

@@ -1,0 +1,29 @@
+"""What the commands of ``fairalm`` do, callable from Python.
+
+>>> from fairalm.runs import Settings, Source, run
+>>> done = run(Source("german"), Settings(constraint="equal-opportunity", tol=0.05))
+>>> print(done.plain.measures["error"], "->", done.fair.measures["error"])
+28.3 % [23.5, 33.7] -> 28.3 % [23.5, 33.7]
+>>> done.save("runs/german")  # doctest: +SKIP
+"""
+
+from fairalm.runs.audits import Audit, Predictions, audit
+from fairalm.runs.comparison import Comparison, compare
+from fairalm.runs.predictions import predict
+from fairalm.runs.run import Run, run
+from fairalm.runs.settings import Settings
+from fairalm.runs.source import Samples, Source
+
+__all__ = [
+    "Audit",
+    "Comparison",
+    "Predictions",
+    "Run",
+    "Samples",
+    "Settings",
+    "Source",
+    "audit",
+    "compare",
+    "predict",
+    "run",
+]

@@ -1,0 +1,59 @@
+"""metrics.json: one schema for every run."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairalm._validation import Groups
+from fairalm.measures import Measure
+
+SCHEMA = 1
+
+
+def data_entry(name: str, frame: pd.DataFrame, labels: Any, groups: Groups) -> dict[str, Any]:
+    """What metrics.json keeps under ``data``; `labels` and `groups` have one entry per row.
+
+    The fingerprint is the sha256 of the table as CSV, whatever file it was read from.
+    """
+    text = io.StringIO()
+    frame.to_csv(text, index=False, lineterminator="\n")
+    kept = groups.codes >= 0
+    names = np.array(groups.names, dtype=object)[groups.codes[kept]]
+    table = pd.crosstab(names, np.asarray(labels)[kept].astype(str))
+    return {
+        "name": name,
+        "fingerprint": "sha256:" + hashlib.sha256(text.getvalue().encode("utf-8", "surrogatepass")).hexdigest(),
+        "rows": len(frame),
+        "groups": {str(group): row.to_dict() for group, row in table.iterrows()},
+    }
+
+
+def metrics(
+    *, data: Mapping[str, Any], config: Mapping[str, Any], splits: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """The content of a metrics.json: `data`, `config`, `splits`, further entries, and the versions of the packages."""
+    versions = {name: version(name) for name in ("fairalm", "scikit-learn", "numpy")}
+    versions["python"] = platform.python_version()
+    return {"schema": SCHEMA, "data": data, "config": config, "splits": splits, **more, "versions": versions}
+
+
+def measures_in(entry: Mapping[str, Any]) -> dict[str, Measure]:
+    """The measures of an entry under ``splits``."""
+    return {name: Measure(name, **value) for name, value in entry.items() if name not in ("groups", "scores")}
+
+
+def verdict(measure: Measure, tol: float) -> str:
+    """Judge a gap by its interval: "met", "not met", "cannot tell" or "undefined"."""
+    if measure.low is None or measure.high is None:
+        return "undefined"
+    if measure.high <= tol:
+        return "met"
+    return "not met" if measure.low > tol else "cannot tell"

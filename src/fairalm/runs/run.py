@@ -1,0 +1,192 @@
+"""One run: read, split, fit the fair and the plain model, measure both."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from fairalm._validation import IntArray
+from fairalm.constraints import Constraint
+from fairalm.datasets import preprocess
+from fairalm.exceptions import InputError
+from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
+from fairalm.measures import describe
+from fairalm.models_io import save
+from fairalm.progress import progress_bar
+from fairalm.runs.choices import NETS, make_estimator
+from fairalm.runs.fits import Fit, scores_of, timed
+from fairalm.runs.images import fit_images, read_image_source
+from fairalm.runs.metrics import data_entry, metrics, verdict
+from fairalm.runs.nets import fit_nets
+from fairalm.runs.settings import MAX_ITER, Settings
+from fairalm.runs.source import Samples, Source, column_types
+from fairalm.sklearn import FairALMClassifier
+
+MODEL, TEST_IMAGES = "model.skops", "test.csv"  # files of a run
+IMAGE_COLUMN = "image"  # of TEST_IMAGES
+
+
+@dataclass(frozen=True)
+class Run:
+    """A fair and a plain model (`fair`, `plain`), trained and measured on the same rows (`train`, `test`).
+
+    `config` is source and settings as metrics.json records them; `checkpoint` is deleted by :meth:`save`.
+    """
+
+    samples: Samples
+    train: IntArray
+    test: IntArray
+    constraint: Constraint
+    config: dict[str, Any]
+    fair: Fit
+    plain: Fit
+    checkpoint: Path | None = None
+    command: str = ""
+
+    def metrics(self) -> dict[str, Any]:
+        """The content of metrics.json; the plain model's splits are under ``plain``."""
+        samples, model, gap = self.samples, self.fair.model, self.fair.measures[self.constraint.measure]
+        data = data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups)
+        tol = self.constraint.tol
+        return metrics(
+            command=self.command,
+            data=data | {"train": len(self.train), "test": len(self.test), "dropped": samples.n_dropped},
+            config=self.config,
+            measure=describe(self.constraint, samples.label),
+            constraint={"measure": gap.name, "tol": tol, "verdict": verdict(gap, tol)},
+            splits=self.fair.splits,
+            plain={"splits": self.plain.splits, "seconds": self.plain.seconds},
+            training={
+                "gap": model.gap_,
+                "error": model.error_,
+                "saddle_gap": getattr(model, "saddle_gap_", None),  # a net has no certificate
+                "optimality_gap": getattr(model, "optimality_gap_", None),
+                "fits": self.fair.n_fits,
+                "seconds": self.fair.seconds,
+                "warnings": [str(warning) for warning in self.fair.warnings],
+            },
+            history=self.fair.history,
+        )
+
+    def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
+        """Write a folder, whole or not at all: the model, config.json, history.csv and metrics.json.
+
+        Models of tables are saved as model.skops. Image models are saved as model.pt and settings.json; the plain one
+        is in ``plain/``, and test.csv lists the test images. With `overwrite`, a run that is there is replaced.
+        """
+        with new_folder(folder, overwrite=overwrite) as part:
+            if self.config["image_column"] is None:
+                save(self.fair.model, part / MODEL)
+            else:
+                self.fair.model.model.save(part)
+                self.plain.model.model.save(part / "plain")
+                origin = Path(self.config["data"]).resolve().parent
+                files = [str(origin / file) for file in self.samples.X["file"].iloc[self.test]]
+                write_csv(part / TEST_IMAGES, pd.DataFrame({IMAGE_COLUMN: files}))
+            write_json(part / "config.json", self.config)
+            write_csv(part / "history.csv", self.fair.model.history_)
+            write_json(part / METRICS, self.metrics())
+        if self.checkpoint is not None:
+            shutil.rmtree(self.checkpoint, ignore_errors=True)
+
+
+def run(
+    source: Source,
+    settings: Settings | None = None,
+    *,
+    checkpoint: AnyPath | None = None,
+    resume: bool = False,
+    progress: bool = False,
+    command: str = "",
+) -> Run:
+    """Train a fair and a plain model, and measure both.
+
+    Nets write checkpoints to the folder `checkpoint`, which is deleted when the run is saved; with `resume` they go on
+    from there. `progress` shows bars on stderr, and `command` is recorded in metrics.json.
+
+    >>> done = run(Source("compas"), Settings(tol=0.05))
+    >>> print(done.plain.measures["deo"], "->", done.fair.measures["deo"])
+    34.3 % [26.8, 41.2] -> 1.4 % [0.0, 8.9]
+    """
+    settings = Settings() if settings is None else settings
+    folder = _check(source, settings, checkpoint, resume)
+    images, more = None, {}
+    if settings.reads_images:
+        samples, images = read_image_source(source, progress)
+        more = {"unreadable": images.unreadable}
+    else:
+        with progress_bar(None, shown=progress, text=f"reading {source.data}"):
+            samples = source.read()
+    train, test = samples.split(settings.test_size, settings.seed)
+    constraint = settings.make_constraint(samples.data.positive)
+    if images is not None:
+        fits = fit_images(images, samples, train, constraint, settings, folder, resume, progress)
+    elif settings.in_batches:
+        fits = fit_nets(samples.subset(train), constraint, settings, folder, resume, progress)
+    else:
+        fits = _fit_tables(samples.subset(train), constraint, settings, progress)
+    with progress_bar(None, shown=progress, text="measuring"):
+        parts = {"train": train, "test": test}
+        fair, plain = (replace(fit, splits=_splits(fit.model, samples, constraint, parts)) for fit in fits)
+    test_size = {"test_size": settings.test_size if source.test is None else None}
+    config = {**asdict(source), **samples.question, "features": column_types(samples.X)}
+    config |= settings.to_dict() | test_size | more
+    return Run(samples, train, test, constraint, config, fair, plain, folder, command)
+
+
+def _check(source: Source, settings: Settings, checkpoint: AnyPath | None, resume: bool) -> Path | None:
+    """Refuse, before any work, what does not go together; the folder for checkpoints."""
+    settings.check(source)
+    if settings.estimator in NETS:
+        importlib.import_module("fairalm.nn")  # without torch, an error that says what to install
+    elif resume:
+        raise InputError(
+            "{resume} is not for {estimator}, which is fitted whole: leave it out.",
+            resume=True,
+            estimator=settings.estimator,
+        )
+    folder = None if checkpoint is None else Path(checkpoint)
+    if folder is not None and folder.exists() and not resume:
+        raise InputError(
+            f"{folder} is left from a run that did not end: pass {{resume}} to go on with it, or delete it.",
+            resume=True,
+        )
+    return folder
+
+
+def _splits(model: Any, samples: Samples, constraint: Constraint, parts: Mapping[str, IntArray]) -> dict[str, Any]:
+    """A model's figures on each part of the rows."""
+    entries, target = {}, samples.data.positive
+    for part, rows in parts.items():
+        X = samples.X.iloc[rows]
+        scores = scores_of(model, X, target)
+        entries[part] = samples.entry(rows, model.predict(X), scores, constraint, train=part == "train")
+    return entries
+
+
+def _fit_tables(samples: Samples, constraint: Constraint, settings: Settings, progress: bool) -> list[Fit]:
+    """The fair and the plain model of scikit-learn."""
+    X, y, groups = samples.X, samples.labels, samples.group_names
+    pipeline = make_pipeline(preprocess(X), make_estimator(settings.estimator, settings.seed))
+    classifier = FairALMClassifier(
+        pipeline,
+        constraint=constraint,
+        method=settings.make_method(),
+        max_iter=settings.max_iter or MAX_ITER,
+        predictor=settings.predictor or "single",  # type: ignore[arg-type]  # checked in Settings
+        dual_signal=settings.dual_signal,  # type: ignore[arg-type]
+        random_state=settings.seed,
+        verbose=progress,
+    )
+    fair = timed(lambda: classifier.fit(X, y, sensitive_features=groups))
+    classifier.verbose = False
+    with progress_bar(None, shown=progress, text="fitting the plain model"):
+        return [fair, timed(lambda: clone(pipeline).fit(X, y))]

@@ -1,0 +1,203 @@
+"""Which data: a file or a data set by name, its columns, and how its rows are split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fairalm._validation import MISSING, Groups, IntArray, Missing, check_choice, encode_groups, no_such
+from fairalm.constraints import Constraint
+from fairalm.datasets import Dataset, load, load_law, names, read_table, split
+from fairalm.exceptions import InputError
+from fairalm.measures import splits_entry
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which data to train on: a .csv or .parquet file, or a data set by name, which has its own columns.
+
+    >>> samples = Source("german").read()
+    >>> samples.X.shape, samples.label, samples.groups.names
+    ((1000, 20), 'credit = good', ('no', 'yes'))
+    """
+
+    data: str
+    target: str | None = None  # column of the label
+    protected: str | Sequence[str] = ()  # protected columns; several are crossed
+    positive: str | None = None  # label that counts as positive; by default the larger
+    drop: str | Sequence[str] = ()  # columns to leave out
+    test: str | None = None  # file with the rows to test on; by default a share of `data`
+    with_protected: bool | None = None  # may the model use `protected`? By default only for a data set by name
+    missing: Missing = "error"  # what to do with rows without a protected value
+    merge_below: int | None = None  # groups with fewer rows are merged
+    data_dir: str | None = None  # folder with the official files of a data set by name
+    download: bool = False  # fetch "law" if it is not there
+    image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
+    image_size: int | None = None  # images only: pixels on a side
+
+    def __post_init__(self) -> None:
+        check_choice("choice of {missing}", self.missing, MISSING, missing=None)
+
+    def read(self) -> Samples:
+        """Read the table, check it, and tell features, labels and groups apart."""
+        frame, known = read_data(self.data, self.data_dir, self.download)
+        target = self.target or (known.target if known else None)
+        protected = self.protected or (known.protected if known else ())
+        if target is None or not protected:
+            raise self.needs_columns(f"; its columns are {', '.join(frame.columns)}")
+        positive = self.positive
+        if positive is None and known is not None and target == known.target:
+            positive = known.positive
+        data = Dataset.from_frame(
+            frame, target=target, protected=protected, positive=positive, drop=self.drop, name=Path(self.data).stem
+        )
+        table, n_train = data.frame, None
+        if self.test is not None:
+            table, n_train = pd.concat([table, _test_rows(self.test, data)], ignore_index=True), len(table)
+        kept, groups = self.encode(table[list(data.protected)])
+        data = replace(data, frame=table.iloc[kept].reset_index(drop=True))
+        with_protected = known is not None if self.with_protected is None else self.with_protected
+        X = data.features_frame(with_protected=with_protected)
+        _check_finite(X)
+        return Samples(
+            data,
+            X,
+            np.array(data.frame[target].tolist()),
+            groups,
+            n_train=None if n_train is None else int((kept < n_train).sum()),
+            with_protected=with_protected,
+            n_dropped=len(table) - len(kept),
+        )
+
+    def needs_columns(self, columns: str = "") -> InputError:
+        """The error for a file whose label or protected column is not named."""
+        return InputError(
+            f"{self.data} is a table of your own: name its label with {{target}} and its protected column with"
+            f" {{protected}}{columns}.",
+            target=None,
+            protected=None,
+        )
+
+    def encode(self, protected: Any) -> tuple[IntArray, Groups]:
+        """The rows that are kept, and their groups."""
+        groups = encode_groups(protected, missing=self.missing, merge_below=self.merge_below)
+        kept = np.flatnonzero(groups.codes >= 0)
+        return kept, Groups(groups.codes[kept], groups.labels)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The rows of a source, without those that were dropped for want of a protected value."""
+
+    data: Dataset
+    X: pd.DataFrame
+    labels: npt.NDArray[Any]  # as in the table
+    groups: Groups
+    n_train: int | None = None  # with a test file, the rows before it
+    with_protected: bool = False
+    n_dropped: int = 0
+
+    @property
+    def label(self) -> str:
+        """The positive label in words: "income = >50K"."""
+        return f"{self.data.target} = {self.data.positive}"
+
+    @property
+    def group_names(self) -> npt.NDArray[Any]:
+        """The group of each row."""
+        return np.array(self.groups.names, dtype=object)[self.groups.codes]
+
+    @property
+    def question(self) -> dict[str, Any]:
+        """For metrics.json: which label, which protected columns, and whether the model sees them."""
+        roles = {name: getattr(self.data, name) for name in ("target", "positive", "protected")}
+        return roles | {"with_protected": self.with_protected}
+
+    def groups_of(self, rows: IntArray) -> Groups:
+        """The groups of some rows; a group that has none is kept."""
+        return Groups(self.groups.codes[rows], self.groups.labels)
+
+    def subset(self, rows: IntArray) -> Samples:
+        """Some of the rows."""
+        data = replace(self.data, frame=self.data.frame.iloc[rows].reset_index(drop=True))
+        X = self.X.iloc[rows].reset_index(drop=True)
+        return replace(self, data=data, X=X, labels=self.labels[rows], groups=self.groups_of(rows))
+
+    def entry(
+        self, rows: IntArray, predicted: Any, scores: Any, constraint: Constraint, *, train: bool, binary: bool = False
+    ) -> dict[str, Any]:
+        """The figures of predictions for some rows, as metrics.json has them; `binary` ones are 0 and 1."""
+        y, target = (self.data.y, 1) if binary else (self.labels, self.data.positive)
+        groups = self.groups_of(rows)
+        return splits_entry(
+            y[rows], predicted, scores, sensitive_features=groups, target=target, constraint=constraint, train=train
+        )
+
+    def split(self, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
+        """Row numbers to train and to test on; those of the test file if there is one."""
+        if self.n_train is not None:
+            rows = np.arange(len(self.X))
+            return rows[: self.n_train], rows[self.n_train :]
+        return split(self.data.y, self.group_names, test_size=test_size, random_state=seed)
+
+
+def read_data(data: str, data_dir: str | None = None, download: bool = False) -> tuple[pd.DataFrame, Dataset | None]:
+    """Read a file, or a data set by name, which is then returned as well."""
+    if data in names():
+        known = load_law(data_dir, download=True) if data == "law" and download else load(data, data_dir)
+        return known.frame[[*known.features, *known.protected, known.target]], known
+    if not Path(data).suffix and not Path(data).exists():
+        raise no_such("file or data set", data, names())
+    return read_table(data), None
+
+
+def column_types(frame: pd.DataFrame) -> dict[str, str]:
+    """For each column "numbers" or "text", as :func:`fairalm.datasets.preprocess` takes it; "" if it is empty."""
+
+    def kind(column: pd.Series[Any]) -> str:
+        if column.isna().all():
+            return ""
+        return "numbers" if is_numeric_dtype(column.dtype) and not is_bool_dtype(column.dtype) else "text"
+
+    return {name: kind(frame[name]) for name in frame.columns}
+
+
+def check_columns(frame: pd.DataFrame, types: Mapping[str, str], name: str) -> None:
+    """Refuse a table that lacks columns a model needs, or holds text where it needs numbers."""
+    absent = [column for column in types if column not in frame.columns]
+    if absent:
+        raise InputError(
+            f"{name} lacks the column{'s' if len(absent) > 1 else ''} {', '.join(map(repr, absent))}"
+            f" of the training table; it has: {', '.join(frame.columns)}."
+        )
+    for column, here in column_types(frame[list(types)]).items():
+        if types[column] and here and here != types[column]:
+            raise InputError(
+                f"Column {column!r} of {name} holds {here}; in the training table it holds {types[column]}."
+            )
+
+
+def _test_rows(test: str, data: Dataset) -> pd.DataFrame:
+    """Rows of a test file, which must look like the training table."""
+    frame = read_data(test)[0]
+    check_columns(frame, column_types(data.frame), test)
+    unknown = sorted(set(frame[data.target]) - set(data.frame[data.target]), key=str)
+    if unknown:
+        raise InputError(f"{test} has a label {unknown[0]!r} in {data.target!r} that the training table does not have.")
+    return frame[list(data.frame.columns)]
+
+
+def _check_finite(X: pd.DataFrame) -> None:
+    for column in X.select_dtypes("number").columns:
+        count = int(np.isinf(X[column].to_numpy(dtype=float, na_value=np.nan)).sum())
+        if count:
+            raise InputError(
+                f"Column {column!r} has {count} infinite values: replace or empty them, or pass {{drop}}.", drop=None
+            )

@@ -1,0 +1,98 @@
+"""Fits of a scikit-learn estimator to changing weights: the learner that the signals need."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from fairalm._validation import FloatArray
+from fairalm.cells import BoolArray
+from fairalm.exceptions import InputError
+
+
+class EstimatorLearner:
+    """Fits clones of one estimator to the same rows, under changing weights.
+
+    A negative weight becomes its absolute value on the other label, which is the same thing for 0/1 error. The steps
+    of a pipeline before its last are fitted once, on the data as it is; only the last is fitted again. Logistic
+    regression starts from the coefficients of the previous fit.
+
+    Parameters
+    ----------
+    estimator : classifier or pipeline
+        Its (last step's) ``fit`` must take `sample_weight`.
+    X : array or data frame
+        The rows to fit on.
+    positive : bool array
+        Which rows have the target label.
+    classes : (other, target)
+        The labels that the estimator is given.
+    """
+
+    def __init__(self, estimator: Any, X: Any, positive: BoolArray, classes: tuple[Any, Any]) -> None:
+        self.transformer: Any = None
+        self.last_step = estimator
+        self.positive = positive
+        self.labels = np.array(classes)
+        if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
+            self.transformer = clone(estimator[:-1])
+            self.last_step = estimator[-1]
+        check_takes_weights(self.last_step)
+        self.x = X if self.transformer is None else self.transformer.fit_transform(X, self.labels[positive.astype(int)])
+        self.pipeline = estimator if self.transformer is not None else None
+        self.warm = isinstance(self.last_step, LogisticRegression) and self.last_step.solver != "liblinear"
+        self.previous: Any = None
+        self.n_fits = 0
+
+    def fit(self, weights: FloatArray) -> Any:
+        """The last step, fitted to one weight per row; 1 for a plain fit."""
+        positive = np.where(weights < 0, ~self.positive, self.positive)
+        size = np.abs(weights)
+        self.n_fits += 1
+        used = positive[size > 0]
+        if used.all() or not used.any():  # only one label is left
+            constant = DummyClassifier(strategy="constant", constant=self.labels[int(used.any())])
+            return constant.fit(self.x, self.labels[self.positive.astype(int)])
+        if self.warm and self.previous is not None:
+            model = copy.deepcopy(self.previous).set_params(warm_start=True)
+        else:
+            model = clone(self.last_step)
+        model.fit(self.x, self.labels[positive.astype(int)], sample_weight=size)
+        if self.warm:
+            model.set_params(warm_start=self.last_step.warm_start)
+            self.previous = model
+        return model
+
+    def selects(self, model: Any, x: Any) -> BoolArray:
+        """Which rows a fitted last step predicts as the target."""
+        return np.asarray(model.predict(x) == self.labels[1])
+
+    def transform(self, X: Any) -> Any:
+        """Rows as the last step takes them."""
+        return X if self.transformer is None else self.transformer.transform(X)
+
+    def wrap(self, model: Any) -> Any:
+        """The user's whole estimator, with a fitted last step."""
+        if self.pipeline is None:
+            return model
+        return Pipeline([*self.transformer.steps, (self.pipeline.steps[-1][0], model)])
+
+
+def check_takes_weights(estimator: Any) -> None:
+    """Refuse an estimator whose fit does not take sample_weight."""
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise InputError(f"`estimator` must be a classifier with fit and predict; got {estimator!r}.")
+    parameters = inspect.signature(estimator.fit).parameters
+    if "sample_weight" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return
+    raise InputError(
+        f"{type(estimator).__name__}.fit takes no sample_weight, which every method here needs: choose an estimator"
+        " that does, for example LogisticRegression, LinearSVC, a tree, a forest or boosting."
+    )
