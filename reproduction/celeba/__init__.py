@@ -108,7 +108,7 @@ class Celeba(Experiment):
         return {"table": points(results), "eta": eta_table(results)}
 
     def facts(self, results: Results) -> dict[str, Any]:
-        return {"chosen_eta": choose_eta(results)}
+        return {"etas": eta_table(results).to_dict("records"), "eta": choose_eta(results)}
 
     def text(self, results: Results) -> Iterable[Block]:
         return blocks(results, digits=0)
@@ -135,17 +135,13 @@ def nets(results: Results, net: str) -> list[Result]:
 def models(results: Results) -> Iterator[Model]:
     """The last layers, the ResNets, and the small nets by eta and seed."""
     for head, config in [(head, result["config"]) for result in results for head in result.get("heads", ())]:
-        name, kind = (
-            ("plain head", PLAIN_MODEL) if head["tol"] is None else (f"fair head {head['tol']:g}", FAIRALM_MODEL)
-        )
-        settings = {key: config[key] for key in ("net", "size", "l2")} | {"tol": head["tol"]}
-        yield Model(name, kind, head["entry"], settings=settings)
+        is_plain, settings = head["tol"] is None, {key: config[key] for key in ("net", "size", "l2")}
+        name = "plain head" if is_plain else f"fair head {head['tol']:g}"
+        kind = PLAIN_MODEL if is_plain else FAIRALM_MODEL
+        yield Model(name, kind, head["entry"], settings=settings | {"tol": head["tol"]})
     for result in nets(results, "resnet18") + nets(results, "relu3"):
-        config, history, kind = (
-            result["config"],
-            result["history"],
-            KINDS.get(result["config"]["method"], FAIRALM_MODEL),
-        )
+        config, history = result["config"], result["history"]
+        kind = KINDS.get(config["method"], FAIRALM_MODEL)
         name, seed = "ResNet plain" if config["eta"] is None else "ResNet FairALM", None
         if config["net"] == "relu3":
             eta, seed = "" if config["eta"] is None else f", eta {config['eta']:g}", config["seed"]

@@ -143,7 +143,8 @@ def draw_profiles(results: Results) -> Any:
         for measure in PROFILES:
             mean, axes = 100 * np.mean([h[measure] for h in histories], axis=0), grid[measure, table.data_title(name)]
             axes.plot(np.arange(1, len(mean) + 1), mean, **line, **_style(method))
-            axes.set_ylim(bottom=0)
+    for axes in grid.values():
+        axes.set_ylim(bottom=0)
     handles = next(iter(grid.values())).get_legend_handles_labels()
     figure.legend(*handles, loc="outside right upper", fontsize=8, frameon=False)
     return figure

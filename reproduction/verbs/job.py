@@ -147,14 +147,9 @@ def fit_head(parts: Parts, setting: Setting, config: Mapping[str, Any]) -> tuple
         criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, dual_from=source)
         weights: dict[str, Any] = {"params": [head.weight], "weight_decay": setting.get("l2", 0.0)}
         optimizer = torch.optim.Adam([weights, {"params": [head.bias]}], lr=config["lr"])
-        trainer = Trainer(
-            head,
-            optimizer,
-            criterion,
-            epochs=config["epochs"],
-            scheduler=cosine_decay(optimizer, config["epochs"]),
-            backward=Adversary(**own).make(constraint, 2) if is_adversary else None,
-        )
+        schedule = cosine_decay(optimizer, config["epochs"])
+        backward = Adversary(**own).make(constraint, 2) if is_adversary else None
+        trainer = Trainer(head, optimizer, criterion, epochs=config["epochs"], scheduler=schedule, backward=backward)
         batches = RowBatches(_columns(parts.train), config["batch_size"], seed=seed)
         dual = None
         if row.is_heldout and parts.dual is not None:  # the images that equal opportunity is about, all at every step

@@ -47,14 +47,14 @@ STEADY_LEGEND = (
     " seeds [95 % interval]."
 )
 STEADY_MORE = (
-    " DEO, decade: the same within the worst tenfold range of eta. useful: share of the etas with at"
-    " most half of the unconstrained head's DEO for at most two points of error."
+    " DEO, decade: the same within the worst tenfold range of eta. useful: share of the etas with at most half of the"
+    " unconstrained head's DEO for at most two points of error."
 )
 ZERO_LEGEND = (
-    "What a DEO of 0 can mean with imSitu's numbers. 0 at: at how many rates both groups can be equal (2: none or all"
-    " are predicted). up to: the upper end of the interval of a DEO of 0 where all are. chance, exact: mean DEO of a"
-    f" model whose true rate is {RATE:.0%} in both, and how often it shows exactly 0; percent. off: how far the paper's"
-    " errors are from shares of so many images, at most, in points."
+    "What a DEO of 0 can mean with imSitu's numbers. 0 at: how many rates both groups can have alike (2: none and all"
+    " predicted). up to: the upper end of the interval of a DEO of 0, all predicted. chance, exact: mean DEO of a model"
+    f" whose true rate is {RATE:.0%} in both groups, and how often it shows exactly 0; percent. off: how far the"
+    " paper's errors are, at most, from shares of so many images, in percentage points."
 )
 
 
@@ -183,7 +183,7 @@ def data_table(means: pd.DataFrame, data: str, *, full: bool = False) -> Table:
         sets = [f"{line['zeros']} of {line['seeds']}" for line in lines]
         paper = ["{}, {}".format(*PAPER[line["method"]][place]) for line in lines]
         part = part.assign(one=one, sets=sets, paper=paper)
-        heads |= {"one": "DEO's interval in one set", "sets": "sets with DEO 0", "paper": "paper: error, DEO"}
+        heads |= {"one": "DEO's interval in one set", "sets": "sets with DEO 0", "paper": "paper, on imSitu"}
     return text_table(_with_titles(part), heads)
 
 

@@ -157,7 +157,7 @@ def test_command(run, folder, page_facts):
     again = json.loads(run(*line, "--json").out)
     assert {path: path.stat().st_mtime_ns for path in (out / "jobs").iterdir()} == before
     assert again["failed"] == 0
-    assert again["chosen_eta"] in (0.1, 20.0)
+    assert again["eta"] in (0.1, 20.0)
     assert pd.DataFrame(again["table"])["deo"].tolist() == pytest.approx(table["deo"].tolist())
 
 
