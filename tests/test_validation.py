@@ -220,7 +220,7 @@ def test_dropping_may_leave_too_few_groups():
 
 
 def test_missing_must_be_known():
-    with pytest.raises(InputError, match="There is no choice of missing 'ignore'; there are: error, drop, group"):
+    with pytest.raises(InputError, match="missing must be one of error, drop, group; got 'ignore'"):
         encode_groups(WORDS, missing="ignore")
 
 

@@ -23,8 +23,8 @@ MISSING_LABEL = "missing"
 OTHER_LABEL = "other"
 
 
-def no_such(what: str, name: Any, known: Iterable[str], **parameters: Any) -> InputError:
-    """The error for an unknown name, with the nearest known one; `parameters` as for :class:`InputError`.
+def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
+    """The error for an unknown name, with the nearest known one.
 
     >>> raise no_such("column", "sexx", ["age", "sex"])
     Traceback (most recent call last):
@@ -34,14 +34,21 @@ def no_such(what: str, name: Any, known: Iterable[str], **parameters: Any) -> In
     known = list(known)
     near = difflib.get_close_matches(str(name), known, n=1)
     hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
-    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.", **parameters)
+    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.")
 
 
-def check_choice(what: str, name: Any, known: Iterable[str], **parameters: Any) -> None:
-    """Refuse a name that is not known; parameters as for :func:`no_such`."""
+def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
+    """Refuse a name that is not known."""
     known = list(known)
     if name not in known:
-        raise no_such(what, name, known, **parameters)
+        raise no_such(what, name, known)
+
+
+def check_parameter(parameter: str, value: Any, known: Iterable[str]) -> None:
+    """Refuse a value that a parameter cannot have."""
+    if value not in known:
+        message = f"{{{parameter}}} must be one of {', '.join(known)}; got {value!r}."
+        raise InputError(message, **{parameter: None})
 
 
 @dataclass(frozen=True)
@@ -112,7 +119,7 @@ def encode_groups(
     >>> encode_groups({"sex": ["F", "M"], "race": ["x", "y"]}).names
     ('F × x', 'M × y')
     """
-    check_choice("choice of {missing}", missing, MISSING, missing=None)
+    check_parameter("missing", missing, MISSING)
     frame = _as_columns(sensitive_features)
     if n_rows is not None and len(frame) != n_rows:
         raise InputError(f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row.")

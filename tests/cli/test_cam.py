@@ -145,7 +145,7 @@ def test_bad_images_and_masks_are_left_out_and_named(run, folder, tmp_path):
         (("fair", "empty"), "There is no image in empty: files must end in .bmp"),
         (("fair", "photos", "--masks", "lungs"), "There is no folder lungs: --masks takes a folder of masks, or left."),
         (("fair", "photos", "--masks", "empty"), "No mask in empty has the name of an image, for example scene-00000"),
-        (("fair", "photos", "--label", "both"), "There is no choice of --label 'both'"),
+        (("fair", "photos", "--label", "both"), "--label must be one of"),
         (("fair", "photos", "--area", "20"), "`area` must lie between 0 and 1, for example 0.2; got 20.0."),
         (("fair", "photos", "--layer", "layer9"), "The net has no layer 'layer9'"),
         (("fair", "photos", "--plain", "large"), "The net of large takes images of size 96, that of fair of size 64"),

@@ -74,7 +74,7 @@ def test_what_is_in_the_table(run, people, tmp_path, name, message):
         (("--estimator", "svm"), "There is no estimator 'svm'"),
         (("--predictor", "best"), "There is no predictor 'best'"),
         (("--dual-signal", "test"), "There is no dual signal 'test'"),
-        (("--missing", "ignore"), "There is no choice of --missing 'ignore'"),
+        (("--missing", "ignore"), "--missing must be one of error, drop, group; got 'ignore'"),
         (("--eta", "0.1"), "The method 'secant' has no step size"),
         (("--method", "l2", "--eta", "-1"), "must be positive"),
         (("--method", "l2", "--eta", "inf"), "--eta must be a positive number"),

@@ -100,7 +100,7 @@ def test_python_spells_its_parameters(settings, message):
 def test_what_does_not_go_together(table, tmp_path):
     source = Source(table, "hired", "sex")
     for call, message in (
-        (lambda: Source(table, missing="ignore"), "There is no choice of missing 'ignore'"),
+        (lambda: Source(table, missing="ignore"), "missing must be one of error, drop, group; got 'ignore'"),
         (lambda: run(source, resume=True), "resume=True is not for estimator='logistic'"),
         (lambda: run(source, Settings(estimator="relu3")), "estimator='relu3' is for images"),
         (lambda: run(source, Settings(weights="x")), "weights is not for estimator='logistic', which reads tables"),

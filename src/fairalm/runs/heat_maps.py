@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import check_choice
+from fairalm._validation import check_parameter
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.measures import Measure
 from fairalm.runs.image_files import Images, find_images, read_with_masks
@@ -88,7 +88,7 @@ class HeatMaps:
 
 def heat_maps(views: Views, *, progress: bool = False) -> HeatMaps:
     """Compute the heat maps and their scores."""
-    check_choice("choice of {label}", views.label, LABELS, label=None)
+    check_parameter("label", views.label, LABELS)
     check_area(views.area)
     views = _with_defaults(views)
     assert views.images is not None

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairalm._validation import MISSING, Groups, IntArray, Missing, check_choice, encode_groups, no_such
+from fairalm._validation import MISSING, Groups, IntArray, Missing, check_parameter, encode_groups, no_such
 from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
 from fairalm.exceptions import InputError
@@ -43,7 +43,7 @@ class Source:
     image_size: int | None = None  # images only: pixels on a side
 
     def __post_init__(self) -> None:
-        check_choice("choice of {missing}", self.missing, MISSING, missing=None)
+        check_parameter("missing", self.missing, MISSING)
 
     def read(self) -> Samples:
         """Read the table, check it, and tell features, labels and groups apart."""
