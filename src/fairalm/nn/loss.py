@@ -231,7 +231,7 @@ class ConstrainedLoss(nn.Module):
         return self
 
     def _move(self, device: torch.device) -> None:
-        host = device.type == "cpu"
+        host = _on_host(device)
         self._cells = self._cells.map(lambda array: to_array(array, device, host=host))
         self._state = self._state.map(lambda array: to_array(array, device, host=host))
 
@@ -274,6 +274,11 @@ class ConstrainedLoss(nn.Module):
         """Weight of a row by label and group, as a multiple of its plain weight: shape (2, groups)."""
         moments = self._cells.moments(sums)
         return moments.total * self._cells.loss_weights(self.method.weights(moments, dual), moments)
+
+
+def _on_host(device: torch.device) -> bool:
+    """Whether the small tables are numpy's."""
+    return device.type == "cpu"
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]

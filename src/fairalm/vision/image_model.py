@@ -107,10 +107,7 @@ class ImageModel:
 def load_image_model(folder: AnyPath) -> ImageModel:
     """Read an image model from a folder, without running code from it; the net is on the CPU.
 
-    Parameters
-    ----------
-    folder : path
-        Of ``fairalm train``, of :func:`fairalm.vision.training.fit_images` or of :meth:`ImageModel.save`.
+    The folder is one of ``fairalm train``, :func:`fairalm.vision.training.fit_images` or :meth:`ImageModel.save`.
 
     Examples
     --------
