@@ -15,8 +15,10 @@ pytest.importorskip("captum")
 from fairalm import FairALMWarning  # noqa: E402
 from fairalm.cli import app  # noqa: E402
 from fairalm.datasets.images import scenes  # noqa: E402
+from fairalm.measures.means import differences_of, means_of  # noqa: E402
+from fairalm.runs.heat_maps import _scores  # noqa: E402
 from fairalm.vision.cam import maps  # noqa: E402
-from fairalm.vision.heat_map_scores import average, difference, focus, leak  # noqa: E402
+from fairalm.vision.heat_map_scores import focus, leak  # noqa: E402
 from fairalm.vision.image_model import ImageModel, load_image_model  # noqa: E402
 from fairalm.vision.nets import make_net  # noqa: E402
 
@@ -91,8 +93,8 @@ def test_numbers_and_files(run, data, folder, tmp_path):
     focuses = {name: focus(by_hand[name], data.masks) for name in ("fair", "plain")}
     for kind, tables in (("leak", leaks), ("focus", focuses)):
         for name, table in {"fair": tables["fair"], "unconstrained": tables["plain"]}.items():
-            assert found[kind][name] == {key: measure.to_dict() for key, measure in average(table).items()}
-        paired = difference(tables["fair"], tables["plain"])
+            assert found[kind][name] == {key: measure.to_dict() for key, measure in means_of(table).items()}
+        paired = differences_of(*(tables[name].drop(columns="constant") for name in ("fair", "plain")))
         assert found[kind]["difference"] == {key: measure.to_dict() for key, measure in paired.items()}
     both = (focuses["fair"]["peak_outside"] & focuses["plain"]["peak_outside"]).mean()
     assert found["focus"]["both"]["peak_outside"]["value"] == both
@@ -161,3 +163,9 @@ def test_mistakes(run, tmp_path, args, message):
     assert len(err.splitlines()) == 1
     assert message in err
     assert not (tmp_path / "out" / "cam.json").exists()
+
+
+def test_scores_say_how_many_maps_are_constant():
+    table = focus(np.stack([np.eye(3), np.ones((3, 3)), np.zeros((3, 3))]), np.eye(3))
+    note = "2 of 3 images have a constant map, which counts as chance"
+    assert _scores({"fair": table})["fair"]["inside"].note == note

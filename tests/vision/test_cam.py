@@ -192,7 +192,7 @@ def test_nets_of_the_package():
         ({"target": 2}, "`target` must be 1, 0 or None"),
         ({"layer": "conv9"}, "The net has no layer 'conv9': choose among body, body.0"),
         ({"layer": "head"}, "The map would have one place"),
-        ({"batch_size": 0}, "`batch_size` must be 1 or more"),
+        ({"batch_size": 0}, "`batch_size` must be an integer, 1 or more"),
         ({"x": images()[0]}, r"\(n, channels, height, width\), n > 0; got shape \(3, 16, 16\)"),
         ({"x": images()[:0]}, r"got shape \(0, 3, 16, 16\)"),
         ({"x": []}, "There is no image"),

@@ -8,7 +8,8 @@ from scipy import stats
 from fairalm import InputError
 from fairalm.datasets.images import scenes
 from fairalm.measures import rate_interval
-from fairalm.vision.heat_map_scores import average, difference, focus, leak, top
+from fairalm.measures.means import differences_of, means_of
+from fairalm.vision.heat_map_scores import focus, leak, top
 
 RNG = np.random.default_rng
 
@@ -69,23 +70,23 @@ def test_scale_offset_and_rounding_do_not_matter():
 def test_chance_is_the_mean_over_all_pairs_of_different_images():
     maps, against = centred(12, RNG(2), shared=1)
     pairs = [leak(maps[[i]], against[[j]])["overlap"][0] for i in range(12) for j in range(12) if i != j]
-    found = average(leak(maps, against))
+    found = means_of(leak(maps, against))
     assert found["chance"].value == pytest.approx(np.mean(pairs))
     assert found["excess"].value == pytest.approx(found["overlap"].value - np.mean(pairs))
 
 
 def test_no_leak_between_unrelated_maps():
-    found = average(leak(*centred(300, RNG(3), shared=0)))
+    found = means_of(leak(*centred(300, RNG(3), shared=0)))
     assert found["overlap"].low > 0.25
     assert found["excess"].low < 0 < found["excess"].high
 
 
 def test_intervals_cover():
     """Of overlap, chance and excess, about 95 of 100 intervals hold the truth, here from one large sample."""
-    truth = average(leak(*centred(20_000, RNG(4), shared=1)))
+    truth = means_of(leak(*centred(20_000, RNG(4), shared=1)))
     rng, hits = RNG(5), []
     for _ in range(400):
-        found = average(leak(*centred(50, rng, shared=1)))
+        found = means_of(leak(*centred(50, rng, shared=1)))
         hits.append([found[name].low <= truth[name].value <= found[name].high for name in truth if name != "constant"])
     share = np.mean(hits, axis=0)
     assert (share > 0.92).all(), share
@@ -95,7 +96,7 @@ def test_intervals_cover():
 def test_average_is_students_interval_and_the_shares_are_rates():
     maps, mask = RNG(6).normal(size=(40, 6, 6)), np.eye(6)
     scores = focus(maps, mask)
-    found = average(scores)
+    found = means_of(scores)
     expected = stats.ttest_1samp(scores["inside"], 0).confidence_interval()
     assert (found["inside"].low, found["inside"].high) == pytest.approx(tuple(expected))
     k = int(scores["peak_outside"].sum())
@@ -108,13 +109,13 @@ def test_difference_is_paired():
     rng = RNG(7)
     base = rng.normal(size=(60, 6, 6))
     first, second = (focus(base + 0.1 * rng.normal(size=base.shape), np.eye(6)) for _ in range(2))
-    found = difference(first, second)
+    found = differences_of(first, second)
     expected = stats.ttest_rel(first["inside"], second["inside"]).confidence_interval()
     assert (found["inside"].low, found["inside"].high) == pytest.approx(tuple(expected))
-    spread = average(first)["inside"]
+    spread = means_of(first)["inside"]
     assert found["inside"].high - found["inside"].low < spread.high - spread.low
     assert found["peak_outside"].value == pytest.approx((first["peak_outside"] * 1.0 - second["peak_outside"]).mean())
-    assert difference(second, first)["inside"].value == pytest.approx(-found["inside"].value)
+    assert differences_of(second, first)["inside"].value == pytest.approx(-found["inside"].value)
 
 
 def test_focus_by_hand():
@@ -136,13 +137,12 @@ def test_focus_by_hand():
     assert found["mostly_outside"].tolist() == [False, True, False, False, False, False]
     assert found["constant"].tolist() == [False, False, False, True, True, True]
     assert found["chance"].eq(0.5).all()
-    assert average(found)["inside"].note == "3 of 6 images have a constant map, which counts as chance"
     masks = np.broadcast_to(mask, maps.shape)
     pd.testing.assert_frame_equal(focus(maps, masks.astype(bool)), found)
 
 
 def test_one_image():
-    found = average(leak(np.eye(3)[None], np.eye(3)[None]))
+    found = means_of(leak(np.eye(3)[None], np.eye(3)[None]))
     assert (found["overlap"].low, found["overlap"].note) == (None, "one row: no interval")
     assert (found["chance"].value, found["excess"].value) == (None, None)
     assert str(found["chance"]) == "undefined in 1 of 1 rows"
@@ -198,18 +198,18 @@ def trained():
 
 def test_nets_look_where_we_know(trained):
     test, found = trained
-    on_square = average(leak(found["colour again"], found["colour"]))
+    on_square = means_of(leak(found["colour again"], found["colour"]))
     assert on_square["overlap"].low > 0.7
     assert on_square["excess"].low > 0.4
-    disc, square = (average(focus(found["colour again"], masks)) for masks in (test.masks, test.spurious_masks))
+    disc, square = (means_of(focus(found["colour again"], masks)) for masks in (test.masks, test.spurious_masks))
     assert disc["inside"].high < 0.08
     assert disc["peak_outside"].low > 0.9
     assert square["inside"].low > 2 * square["chance"].value
 
-    on_disc = average(leak(found["stripes"], found["colour"]))
+    on_disc = means_of(leak(found["stripes"], found["colour"]))
     assert on_disc["overlap"].high < 0.2
     assert on_disc["excess"].high < 0
-    disc = average(focus(found["stripes"], test.masks))  # some discs are too faint for any net
+    disc = means_of(focus(found["stripes"], test.masks))  # some discs are too faint for any net
     assert disc["inside"].low > 2 * disc["chance"].value
     assert disc["overlap"].low > 0.35
     assert disc["peak_outside"].high < 0.5
@@ -219,9 +219,9 @@ def test_the_shortcut_shows_in_the_paired_differences(trained):
     test, found = trained
     leaks = {name: leak(found[name], found["colour"]) for name in ("stripes", "both")}
     focuses = {name: focus(found[name], test.masks) for name in ("stripes", "both")}
-    assert difference(leaks["stripes"], leaks["both"])["overlap"].high < -0.2
-    assert difference(focuses["stripes"], focuses["both"])["inside"].low > 0.1
-    assert difference(focuses["stripes"], focuses["both"])["peak_outside"].high < 0
+    assert differences_of(leaks["stripes"], leaks["both"])["overlap"].high < -0.2
+    assert differences_of(focuses["stripes"], focuses["both"])["inside"].low > 0.1
+    assert differences_of(focuses["stripes"], focuses["both"])["peak_outside"].high < 0
 
 
 MAPS = np.arange(18.0).reshape(2, 3, 3)
@@ -244,9 +244,9 @@ MAPS = np.arange(18.0).reshape(2, 3, 3)
             lambda: focus(MAPS, np.stack([np.eye(3), np.zeros((3, 3))])),
             r"1 masks have no place inside \(the first: 1\)",
         ),
-        (lambda: average(focus(MAPS, np.eye(3))[:0]), "at least one row"),
-        (lambda: difference(focus(MAPS, np.eye(3)), leak(MAPS, MAPS)), "the same columns and rows"),
-        (lambda: difference(leak(MAPS, MAPS), leak(MAPS[:1], MAPS[:1])), "the same columns and rows"),
+        (lambda: means_of(focus(MAPS, np.eye(3))[:0]), "at least one row"),
+        (lambda: differences_of(focus(MAPS, np.eye(3)), leak(MAPS, MAPS)), "the same columns and rows"),
+        (lambda: differences_of(leak(MAPS, MAPS), leak(MAPS[:1], MAPS[:1])), "the same columns and rows"),
     ],
 )
 def test_mistakes(call, message):

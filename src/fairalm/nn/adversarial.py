@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from fairalm.constraints import Constraint, DemographicParity, EqualizedOdds, EqualOpportunity, PredictiveEquality
 from fairalm.exceptions import InputError
-from fairalm.nn.batch import check_shapes
+from fairalm.nn.batch import check_groups, check_shapes
+from fairalm.nn.checks import check_count, check_positive
 from fairalm.nn.distributed import n_ranks, sum_over_ranks
 from fairalm.nn.surrogates import target_margin
 
@@ -44,10 +45,9 @@ class LinearAdversary(nn.Module):
 class Adversarial(nn.Module):
     """Trains an adversary beside your net and computes the net's gradients: ``g - proj_h(g) - alpha h``.
 
-    g is the gradient of your loss, h that of the adversary's cross-entropy, both by the net's parameters. The
-    projection uses one inner product over all parameters together, not one per tensor. The adversary sees the margin of
-    the target: for all rows (`DemographicParity`), for the rows of the constraint's event (`EqualOpportunity`,
-    `PredictiveEquality`), or for all rows together with the label (`EqualizedOdds`).
+    g is the gradient of your loss, h that of the adversary's cross-entropy, both by all of the net's parameters
+    together. The adversary sees the margin of the target: for all rows (`DemographicParity`), for the rows of the
+    constraint's event (`EqualOpportunity`, `PredictiveEquality`), or with the label (`EqualizedOdds`).
 
     In a :class:`Trainer`, pass it as ``backward=``. In a loop of your own under ``torch.distributed``, start every rank
     from the same parameters and do not wrap the net in DistributedDataParallel: both gradients are summed over the
@@ -97,19 +97,13 @@ class Adversarial(nn.Module):
     ) -> None:
         super().__init__()
         if not isinstance(constraint, SUPPORTED):
-            raise InputError(
-                f"Adversarial supports {', '.join(kind.__name__ for kind in SUPPORTED)}; got {constraint!r}: choose one"
-                " of these, or use ConstrainedLoss, which takes every constraint."
-            )
-        if n_groups < 2:
-            raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
+            supported = ", ".join(kind.__name__ for kind in SUPPORTED)
+            raise InputError(f"Adversarial supports {supported}; got {constraint!r}: use ConstrainedLoss for others.")
+        check_count("n_groups", n_groups, 2)
         if not 0 <= alpha < float("inf"):
             raise InputError(f"`alpha` must be 0 or more; got {alpha!r}.")
-        if not 0 < lr < float("inf"):
-            raise InputError(f"`lr` must be above 0; got {lr!r}.")
-        if adversary is not None and not (
-            isinstance(adversary, nn.Module) and any(parameter.requires_grad for parameter in adversary.parameters())
-        ):
+        check_positive("lr", lr)
+        if adversary is not None and (not isinstance(adversary, nn.Module) or not _trainable(adversary)):
             raise InputError(f"`adversary` must be a network with parameters to train; got {adversary!r}.")
         self.constraint, self.n_groups, self.alpha = constraint, n_groups, alpha
         self.target = 1 if constraint.target is None else int(constraint.target)
@@ -124,18 +118,10 @@ class Adversarial(nn.Module):
     ) -> None:
         """Add the net's gradients to ``.grad`` and take one step of the adversary, both from the same outputs.
 
-        Parameters
-        ----------
-        loss : scalar tensor
-            Your loss of `logits`, the batch's mean.
-        logits : tensor of shape (n,), (n, 1) or (n, classes)
-            The net's output, not detached.
-        y : tensor of n labels
-        group : integer tensor of shape (n,)
-        parameters : iterable of Parameter
-            The net's: those of your optimiser. The adversary's own are skipped.
+        `loss` is the mean of your loss of the `logits`, neither detached; `parameters` are those of your optimiser, of
+        which the adversary's own are skipped.
         """
-        own = [parameter for parameter in self.adversary.parameters() if parameter.requires_grad]
+        own = _trainable(self.adversary)
         ids = {id(parameter) for parameter in self.adversary.parameters()}
         net = [parameter for parameter in parameters if parameter.requires_grad and id(parameter) not in ids]
         self._check(loss, logits, y, group, net)
@@ -185,23 +171,15 @@ class Adversarial(nn.Module):
         seen = seen[rows]
         guess = self.adversary(seen)
         if guess.shape != (len(seen), self.n_groups):
-            raise InputError(
-                f"The adversary returned {tuple(guess.shape)} for {len(seen)} rows: it must return one logit for each"
-                f" of the {self.n_groups} groups."
-            )
+            got = f"The adversary returned {tuple(guess.shape)} for {len(seen)} rows"
+            raise InputError(f"{got}: it must return one logit for each of the {self.n_groups} groups.")
         loss: Tensor = nn.functional.cross_entropy(guess, group[rows].long(), reduction="sum") / n
         (self.last,) = sum_over_ranks(loss.detach())
         return loss
 
     def _check(self, loss: Tensor, logits: Tensor, y: Tensor, group: Tensor, net: list[nn.Parameter]) -> None:
-        classes = check_shapes(logits, y, group, self.n_groups)
-        if not 0 <= self.target < classes:
-            raise InputError(f"The target is class {self.target}, but logits have {classes} classes.")
-        if bool(((group < 0) | (group >= self.n_groups)).any()):
-            raise InputError(
-                f"group must lie in 0..{self.n_groups - 1} (n_groups={self.n_groups}); got"
-                f" {int(group.min())}..{int(group.max())}."
-            )
+        check_shapes(logits, y, group, n_groups=self.n_groups, target=self.target)
+        check_groups(group, self.n_groups)
         if loss.ndim:
             raise InputError(f"loss must be one number; got {tuple(loss.shape)}: take the mean.")
         for name, value in (("loss", loss), ("logits", logits)):
@@ -211,6 +189,10 @@ class Adversarial(nn.Module):
                 raise InputError(f"{name} is not finite: the net has diverged, or its input has NaN.")
         if not net:
             raise InputError("`parameters` is empty: pass model.parameters(), anew for each batch.")
+
+
+def _trainable(module: nn.Module) -> list[nn.Parameter]:
+    return [parameter for parameter in module.parameters() if parameter.requires_grad]
 
 
 def _filled(gradients: Sequence[Tensor | None], parameters: Sequence[Tensor]) -> list[Tensor]:

@@ -16,25 +16,12 @@ INTEGERS = {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 
 
 class Batch(NamedTuple):
-    """A batch, one number per row: numpy's on the host, else tensors.
+    """A batch, one number per row: numpy's on the host, else tensors."""
 
-    Parameters
-    ----------
-    margin : array
-        How far the target's logit leads.
-    labels : array
-        The labels.
-    positive : bool array
-        Which labels are the target.
-    code : int array
-        ``group + n_groups * positive``: which label and group.
-    n_groups : int
-    """
-
-    margin: Array
+    margin: Array  # how far the target's logit leads
     labels: Array
-    positive: Array
-    code: Array
+    positive: Array  # which labels are the target
+    code: Array  # group + n_groups * positive: which label and group
     n_groups: int
 
     @classmethod
@@ -69,26 +56,31 @@ class Batch(NamedTuple):
         if math.isnan(self.margin @ self.margin):
             n = int((self.margin != self.margin).sum())
             raise InputError(f"logits has {n} NaN: the net has diverged, or its input has NaN.")
-        group, last = self.code - self.n_groups * self.positive, self.n_groups - 1
-        low, high = int(group.min()), int(group.max())
-        if low < 0 or high > last:
-            raise InputError(f"group must lie in 0..{last} (n_groups={self.n_groups}); got {low}..{high}.")
+        check_groups(self.code - self.n_groups * self.positive, self.n_groups)
         smallest, largest = float(self.labels.min()), float(self.labels.max())
         if smallest < 0 or largest >= classes or (self.labels % 1).any():
             raise InputError(f"y must hold the classes 0..{classes - 1}; got {smallest:g}..{largest:g}.")
 
 
-def check_shapes(logits: Tensor, y: Tensor, group: Tensor, n_groups: int) -> int:
+def check_groups(group: Array, n_groups: int) -> None:
+    """Refuse groups out of range."""
+    low, high = int(group.min()), int(group.max())
+    if low < 0 or high >= n_groups:
+        raise InputError(f"group must lie in 0..{n_groups - 1} (n_groups={n_groups}); got {low}..{high}.")
+
+
+def check_shapes(logits: Tensor, y: Tensor, group: Tensor, *, n_groups: int, target: int) -> int:
     """Refuse what does not fit together; returns the number of classes."""
     shape = logits.shape
     n = group.shape[0] if group.ndim == 1 else -1
     if len(shape) not in (1, 2) or shape[0] == 0:
         raise InputError(f"logits must have shape (n,) or (n, classes), n > 0; got {tuple(shape)}.")
     if shape[0] != n or y.numel() != n:
-        raise InputError(
-            f"logits has {shape[0]} rows, y {tuple(y.shape)}, group {tuple(group.shape)}: pass one label and one group"
-            " per row."
-        )
+        sizes = f"logits has {shape[0]} rows, y {tuple(y.shape)}, group {tuple(group.shape)}"
+        raise InputError(f"{sizes}: pass one label and one group per row.")
     if group.dtype not in INTEGERS:
         raise InputError(f"group must hold integers 0..{n_groups - 1}; got {group.dtype}.")
-    return shape[1] if len(shape) == 2 and shape[1] > 1 else 2
+    classes = shape[1] if len(shape) == 2 and shape[1] > 1 else 2
+    if not 0 <= target < classes:
+        raise InputError(f"The target is class {target}, but logits have {classes} classes.")
+    return classes

@@ -90,10 +90,8 @@ class Batches:
     def close(self) -> None:
         """End the pass; a pass without batches is an error."""
         if not self.taken:
-            raise InputError(
-                f"`{self.name}` gave no batch in pass {self.passes + 1}: pass a loader that has data and can be read"
-                " many times, not a generator."
-            )
+            advice = "pass a loader that has data and can be read many times, not a generator"
+            raise InputError(f"`{self.name}` gave no batch in pass {self.passes + 1}: {advice}.")
         self._iterator = None
         self.passes += 1
 
@@ -119,10 +117,8 @@ class Batches:
         self.open()
         for _ in range(state["taken"]):  # one by one, to hold one batch in memory
             if not self.take(1):
-                raise InputError(
-                    f"`{self.name}` ended after {self.taken} batches, but the checkpoint was written after"
-                    f" {state['taken']}: pass the loader of that run."
-                )
+                short = f"`{self.name}` ended after {self.taken} batches"
+                raise InputError(f"{short}, but the run had taken {state['taken']}: pass the loader of that run.")
 
     def _samplers(self) -> list[Any]:
         batch_sampler = getattr(self.loader, "batch_sampler", None)

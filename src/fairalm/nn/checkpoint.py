@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import pickle
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,7 +78,7 @@ class Checkpoint:
         n_done = len(saved["history"])
         if n_done > epochs:
             raise InputError(
-                f"{self.folder} has {n_done} finished epochs: `epochs` must be that many or more; got {epochs}."
+                f"{self.folder} has {n_done} finished epochs: `epochs` must be at least that; got {epochs}."
             )
         for partial in self.folder.glob(f".{CHECKPOINT}.*") if rank() == 0 else ():
             partial.unlink()  # left by a run that was killed while it wrote
@@ -108,25 +110,33 @@ def to_bytes(content: dict[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
+@contextmanager
+def reading(path: Path, what: str) -> Iterator[None]:
+    """Turn the errors of a block that reads a file of torch's into one that names the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (RuntimeError, OSError, EOFError, LookupError, TypeError, ValueError, pickle.UnpicklingError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(f"{path} cannot be read as {what} ({reason}).") from error
+
+
 def read_checkpoint(folder: Path) -> dict[str, Any]:
     """Read the folder's checkpoint, on the CPU and without running code from it."""
     path = folder / CHECKPOINT
-    try:
+    with reading(path, "a checkpoint of a Trainer"):
         content = torch.load(path, map_location="cpu", weights_only=True)
         if content["schema"] != SCHEMA:
             raise InputError(f"{path} has schema {content['schema']}, not {SCHEMA}: use the fairalm that wrote it.")
-    except (RuntimeError, OSError, EOFError, KeyError, TypeError, IndexError, pickle.UnpicklingError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(f"{path} cannot be read as a checkpoint of a Trainer ({reason}).") from error
-    return dict(content)
+        return dict(content)
 
 
 def check_resume(folder: Path, resume: bool) -> None:
     """Refuse a folder that holds a run, unless that run is to be resumed."""
     if not resume:
-        raise InputError(
-            f"{folder} holds a run already: pass {{resume}} to continue it, or choose another folder.", resume=True
-        )
+        text = f"{folder} holds a run already: pass {{resume}} to continue it, or choose another folder."
+        raise InputError(text, resume=True)
 
 
 def check_settings(where: str, saved: dict[str, Any], now: dict[str, Any]) -> None:
@@ -134,9 +144,8 @@ def check_settings(where: str, saved: dict[str, Any], now: dict[str, Any]) -> No
     for key in [*saved, *now]:
         then, here = (settings.get(key, "absent") for settings in (saved, now))
         if then != here:
-            raise InputError(
-                f"{key} is {then} in {where} and {here} here: use the settings of that run, or choose another folder."
-            )
+            different = f"{key} is {then} in {where} and {here} here"
+            raise InputError(f"{different}: use the settings of that run, or choose another folder.")
 
 
 def describe(

@@ -24,13 +24,11 @@ def check_choice(choose: Choose | None, constraint: Constraint, *, valid_loader:
         return
     name = "'best'" if choose == "best" else "nvp(...)"
     if valid_loader is None:
-        raise InputError(
-            f"`choose={name}` compares measures on validation data: pass {{valid_loader}}.", valid_loader=None
-        )
+        text = f"`choose={name}` compares measures on validation data: pass {{valid_loader}}."
+        raise InputError(text, valid_loader=None)
     if isinstance(choose, NVP) and choose.gap not in ("error", constraint.measure):
-        raise InputError(
-            f"`choose={name}` compares {choose.gap}; the history has error, {constraint.measure}: pass nvp(gap=...)."
-        )
+        known = f"the history has error, {constraint.measure}"
+        raise InputError(f"`choose={name}` compares {choose.gap}; {known}: pass nvp(gap=...).")
 
 
 def choose_epoch(choose: Choose, history: pd.DataFrame, constraint: Constraint) -> int:

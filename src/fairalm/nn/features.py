@@ -61,9 +61,8 @@ def compute_features(
     head : str, optional
         Name of the last layer; the only `nn.Linear` with one or two outputs if left out.
     cache : folder, optional
-        Each batch's features are written there, and a second run resumes where the first one stopped: it reads the
-        data, to check that they are the same, but does not run the net on them again. A folder with features of another
-        net or of other data is refused.
+        Each batch's features are written there, and a second run resumes where the first one stopped. A folder with
+        features of another net or of other data is refused.
     progress : bool
         Show a progress bar.
     device : device, optional
@@ -119,7 +118,7 @@ class Cache:
     """A folder with one file per batch, written atomically, each with the digests of its net and its inputs."""
 
     def __init__(self, folder: Path, net: str, run: Callable[[Any, int], Tensor]) -> None:
-        if folder.exists() and not folder.is_dir():
+        if folder.is_file():
             raise InputError(f"`cache` must be a folder; {folder} is a file.")
         self.folder, self.net, self.run = folder, net, run
 
@@ -198,15 +197,13 @@ def _run(net: nn.Module, head: str, x: Any, n_rows: int) -> Tensor:
             if isinstance(x, dict):
                 net(**x)
             else:
-                net(*x) if isinstance(x, tuple) else net(x)
+                net(*(x if isinstance(x, tuple) else (x,)))
     finally:
         handle.remove()
     if len(seen) != 1 or seen[0].ndim != 2 or len(seen[0]) != n_rows:
         shapes = ", ".join(str(tuple(each.shape)) for each in seen) or "nothing"
-        raise InputError(
-            f"The head {head!r} must get one row of features per sample ({n_rows} in this batch); it got {shapes}: name"
-            " the last layer with `head`."
-        )
+        wanted = f"The head {head!r} must get one row of features per sample ({n_rows} in this batch)"
+        raise InputError(f"{wanted}; it got {shapes}: name the last layer with `head`.")
     features = seen[0].to("cpu", torch.float32).clone()  # no longer an inference tensor: autograd may use it
     if not bool(features.isfinite().all()):
         raise InputError("The features have NaN or infinite values: look at the net's inputs and weights.")

@@ -21,25 +21,18 @@ def find_head(model: nn.Module, name: str | None = None) -> str:
     """
     if not isinstance(model, nn.Module):
         raise InputError(f"`model` must be a torch.nn.Module; got {type(model).__name__}.")
-    layers: dict[str, nn.Linear] = {
-        key: module for key, module in model.named_modules() if isinstance(module, nn.Linear)
-    }
-    fitting: list[str] = [key for key, layer in layers.items() if layer.out_features in (1, 2)]
+    outputs = {key: part.out_features for key, part in model.named_modules() if isinstance(part, nn.Linear)}
+    fitting: list[str] = [key for key, n in outputs.items() if n in (1, 2)]
     listed = ", ".join(repr(key) for key in fitting[:5]) + (", ..." if len(fitting) > 5 else "")
+    advice = "put one in the place of the last layer first, for example net.fc = nn.Linear(net.fc.in_features, 1)"
+    if name in fitting:
+        return name
+    if name in outputs:
+        raise InputError(f"The head {name!r} has {outputs[name]} outputs, not one or two: {advice}.")
     if name is not None:
-        if name in fitting:
-            return name
-        if name in layers:
-            raise InputError(
-                f"The head {name!r} has {layers[name].out_features} outputs: for 0/1 labels it must have one or two, so"
-                " put a new nn.Linear in its place first."
-            )
         raise InputError(f"The net has no nn.Linear named {name!r}: choose among {listed or 'none'}.")
     if not fitting:
-        raise InputError(
-            f"None of the net's {len(layers)} nn.Linear has one or two outputs: put one in the place of the last layer"
-            " first, for example net.fc = nn.Linear(net.fc.in_features, 1)."
-        )
+        raise InputError(f"None of the net's {len(outputs)} nn.Linear has one or two outputs: {advice}.")
     if len(fitting) > 1:
         raise InputError(f"Several layers may be the last one ({listed}): name it with `head`.")
     return fitting[0]

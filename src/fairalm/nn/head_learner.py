@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from scipy.linalg import solve_triangular
@@ -20,19 +22,8 @@ class HeadFitter:
     """Fits logistic heads on the same features under changing weights.
 
     Minimises mean(|w| log-loss) + l2/2 |v|² over the weights v of the standardised features, with a free intercept; a
-    negative weight counts as its absolute value on the other label.
+    negative weight counts as its absolute value on the other label. `x` are the features as they are.
 
-    Parameters
-    ----------
-    x : tensor of shape (n, features)
-        The features as they are; they are standardised here.
-    positive : bool array of shape (n,)
-        The labels, True for the target.
-    l2 : float
-        Weight of the penalty.
-
-    Examples
-    --------
     >>> x = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
     >>> fitter = HeadFitter(x, np.array([False, True, False, True]), l2=0.01)
     >>> head = fitter.fit(np.ones(4))
@@ -79,10 +70,9 @@ class HeadFitter:
         if start is not None:
             u = start.weight if self.root is None else self.root.T @ start.weight
             point = np.append(u, start.bias / 2)
-        found = minimize(
-            cost, point, jac=True, method="L-BFGS-B", options={"maxiter": 1000, "gtol": 1e-5, "ftol": 1e-10}
-        )
-        return Linear(self._weights_of(found.x[:-1]), float(2 * found.x[-1]))
+        options: Any = {"maxiter": 1000, "gtol": 1e-5, "ftol": 1e-10}
+        best = minimize(cost, point, jac=True, method="L-BFGS-B", options=options).x
+        return Linear(self._weights_of(best[:-1]), float(2 * best[-1]))
 
     def _weights_of(self, u: FloatArray) -> FloatArray:
         return u if self.root is None else np.asarray(solve_triangular(self.root, u, lower=True, trans="T"))
@@ -94,15 +84,7 @@ class HeadFitter:
 
 
 class HeadLearner:
-    """Fits heads on all rows, or on those of one fold, each starting from the one before.
-
-    Parameters
-    ----------
-    fitter : HeadFitter
-        Shared by all folds.
-    inside : int array, optional
-        The rows of the fold; all if left out.
-    """
+    """Fits heads on all rows, or on the rows `inside` of one fold, each starting from the one before."""
 
     def __init__(self, fitter: HeadFitter, inside: IntArray | None = None) -> None:
         self.fitter, self.inside, self.x = fitter, inside, fitter.x

@@ -19,8 +19,7 @@ except ImportError as error:  # pragma: no cover
 from fairalm.exceptions import InputError
 from fairalm.files import write_atomic
 from fairalm.nn.checkpoint import to_bytes
-from fairalm.nn.log_values import log_values
-from fairalm.nn.loss import ConstrainedLoss
+from fairalm.nn.loss import ConstrainedLoss, log_values
 
 STATE = "constrained_loss.pt"
 
@@ -66,10 +65,8 @@ class ConstrainedTrainer(Trainer):
             raise InputError(f'`criterion` must be a ConstrainedLoss with dual_from="forward"; got {criterion!r}.')
         super().__init__(*args, **kwargs)
         if self.compute_loss_func is not None or self.args.label_smoothing_factor:
-            raise InputError(
-                "`compute_loss_func` and `label_smoothing_factor` have no effect here: leave them out, and change the"
-                " loss of `criterion` instead."
-            )
+            unused = "`compute_loss_func` and `label_smoothing_factor` have no effect here"
+            raise InputError(f"{unused}: leave them out, and change the loss of `criterion` instead.")
         self.criterion = criterion.to(self.args.device)
         self._start = copy.deepcopy(criterion.state_dict())
         self.label_names = ["labels", "group"]  # columns to keep and to pass to compute_metrics
@@ -77,19 +74,13 @@ class ConstrainedTrainer(Trainer):
         self.add_callback(_DualStep(criterion))
 
     def compute_loss(
-        self,
-        model: nn.Module,
-        inputs: dict[str, Any],
-        return_outputs: bool = False,
-        num_items_in_batch: Any = None,
+        self, model: nn.Module, inputs: dict[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
         """A scalar with the gradient of the criterion and the value of the mean loss."""
         _check_columns(inputs)
         seen = {name: value for name, value in inputs.items() if name not in self.label_names}
         outputs = model(**seen)
-        logits: Tensor = (
-            outputs if isinstance(outputs, Tensor) else outputs[0 if isinstance(outputs, tuple) else "logits"]
-        )
+        logits = outputs if isinstance(outputs, Tensor) else outputs[0 if isinstance(outputs, tuple) else "logits"]
         self.criterion.train(model.training)
         scalar = self.criterion(logits, inputs["labels"], inputs["group"])
         loss = scalar + (log_values(self.criterion)["loss"] - scalar).detach()

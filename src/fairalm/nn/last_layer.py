@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +20,7 @@ from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.game import Game, play
 from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
-from fairalm.nn.checks import usable_device
+from fairalm.nn.checks import check_count, check_positive, usable_device
 from fairalm.nn.features import Features, compute_features
 from fairalm.nn.head import Linear, find_head, with_head
 from fairalm.nn.head_learner import HeadFitter, HeadLearner
@@ -44,10 +42,9 @@ class RefittedNet:
         Error and largest gap of the model, on the rows that moved the multipliers.
     dual : array of shape (events, rows of C)
         The multipliers that its head was fitted with.
-    optimality_gap : float
-        The model's cost less a lower bound on that of any mixture of the heads found; NaN for PredictiveParity.
-    saddle_gap : float
-        The same of the average play.
+    optimality_gap, saddle_gap : float
+        The cost of the model, and of the average play, less a lower bound on that of any mixture of the heads found;
+        NaN for PredictiveParity.
     history : DataFrame
         One row per round: lambda, error, gap, Lagrangian and saddle gap.
     game : Game
@@ -105,8 +102,8 @@ def refit_last_layer(
     n_groups : int
         Number of groups.
     n_folds : int
-        If 2 or more, and nothing is held out: errors and gaps from heads that were fitted without the row, which costs
-        that many further fits a round. Meaningful only if the net itself was not trained on these rows.
+        If 2 or more: errors and gaps from heads that were fitted without the row, which costs that many further fits a
+        round. Meaningful only if the net itself was not trained on these rows.
     l2 : float
         Penalty on the head's weights, per standardised feature; log-loss is a mean.
     max_iter : int
@@ -119,10 +116,6 @@ def refit_last_layer(
         Show progress bars.
     device : device, optional
         Where to run net and fits; where the net is if left out.
-
-    Returns
-    -------
-    RefittedNet
 
     Examples
     --------
@@ -139,8 +132,9 @@ def refit_last_layer(
     constraint = EqualOpportunity() if constraint is None else constraint
     method = DEFAULT_METHOD["last-layer"]() if method is None else method
     name = find_head(model, head)
-    has_heldout = heldout is not None
-    _check(constraint, method, n_groups, n_folds, l2, max_iter, bound, has_heldout)
+    _check(constraint, method, n_groups, n_folds, l2, max_iter, bound)
+    if n_folds and heldout is not None:
+        raise InputError("Pass held-out rows or `n_folds`, not both: each says where gaps are measured.")
     where = usable_device(model, device)
 
     def features_of(rows: Iterable[Any] | Features, part: str) -> Features:
@@ -156,7 +150,6 @@ def refit_last_layer(
         if rows is not None:
             _check_rows(rows, part, constraint, n_groups, width)
     signal = _signal(fitted, measured, constraint, n_groups, n_folds, l2, where)
-    is_linear = signal.fitted.cells.is_linear
     with progress_bar(max_iter, shown=progress, text="fitting") as update:
         game = play(
             signal,
@@ -165,7 +158,7 @@ def refit_last_layer(
             max_iter=max_iter,
             bound=bound,
             resolution=0.5 / signal.smallest_cell,
-            is_linear=is_linear,
+            is_linear=signal.fitted.cells.is_linear,
             on_round=lambda t, now: update(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
         )
     result = game.result("single")
@@ -198,7 +191,7 @@ def _signal(
     n_groups: int,
     n_folds: int,
     l2: float,
-    device: torch.device,
+    where: Any,
 ) -> Signal:
     """Where errors and gaps are measured."""
 
@@ -206,10 +199,10 @@ def _signal(
         return constraint.rows((features.y == 1) == (_sign(constraint) > 0), features.group, n_groups)
 
     rows = rows_of(fitted)
-    fitter = HeadFitter(fitted.x.to(device), rows.positive, l2)
+    fitter = HeadFitter(fitted.x.to(where), rows.positive, l2)
     learner = HeadLearner(fitter)
     if heldout is not None:
-        return HeldoutSignal(rows, learner, rows_of(heldout), fitter.standardised(heldout.x.to(device)))
+        return HeldoutSignal(rows, learner, rows_of(heldout), fitter.standardised(heldout.x.to(where)))
     if not n_folds:
         return Signal(rows, learner)
     fold, folds = stratified_folds(fitted.y, fitted.group, n_folds, np.random.default_rng(0)), []
@@ -219,47 +212,29 @@ def _signal(
     return CrossfitSignal(rows, learner, folds)
 
 
-def _check(
-    constraint: Any, method: Any, n_groups: Any, n_folds: Any, l2: Any, max_iter: Any, bound: Any, has_heldout: bool
-) -> None:
-    def whole(value: Any) -> bool:
-        return isinstance(value, Integral) and not isinstance(value, bool)
-
-    def number(value: Any) -> bool:
-        return isinstance(value, Real) and math.isfinite(value)
-
-    checks = [
-        ("constraint", isinstance(constraint, Constraint), "a Constraint", constraint),
-        (
-            "method",
-            isinstance(method, Method) and method.traits.only_for != "mini-batches",
-            "a Method for full fits",
-            method,
-        ),
-        ("n_groups", whole(n_groups) and n_groups >= 2, "2 or more", n_groups),
-        ("n_folds", whole(n_folds) and (n_folds == 0 or n_folds >= 2), "0, or 2 or more", n_folds),
-        ("l2", number(l2) and l2 > 0, "positive", l2),
-        ("max_iter", whole(max_iter) and max_iter >= 1, "1 or more", max_iter),
-        ("bound", number(bound) and bound > 0, "positive", bound),
-    ]
-    for name, holds, expected, value in checks:
-        if not holds:
-            raise InputError(f"The '{name}' of refit_last_layer must be {expected}; got {value!r}.")
+def _check(constraint: Any, method: Any, n_groups: Any, n_folds: Any, l2: Any, max_iter: Any, bound: Any) -> None:
+    if not isinstance(constraint, Constraint):
+        raise InputError(f"`constraint` must be a Constraint; got {constraint!r}.")
+    if not isinstance(method, Method) or method.traits.only_for == "mini-batches":
+        raise InputError(f"`method` must be a Method for full fits; got {method!r}.")
+    check_count("n_groups", n_groups, 2)
+    check_count("max_iter", max_iter, 1)
+    check_positive("l2", l2)
+    check_positive("bound", bound)
+    check_count("n_folds", n_folds, 0)
+    if n_folds == 1:
+        raise InputError("`n_folds` must be 0, or 2 or more; got 1.")
     if constraint.target not in (None, 0, 1):
         raise InputError(f"The target of the constraint must be 0 or 1, as the labels are; got {constraint.target!r}.")
-    if n_folds and has_heldout:
-        raise InputError("Pass held-out rows or `n_folds`, not both: each says where gaps are measured.")
 
 
 def _check_rows(rows: Features, part: str, constraint: Constraint, n_groups: int, width: int) -> None:
     if rows.x.shape[1] != width:
-        raise InputError(
-            f"The {part} features have {rows.x.shape[1]} columns, the head takes {width}: compute them again."
-        )
+        wrong = f"The {part} features have {rows.x.shape[1]} columns, the head takes {width}"
+        raise InputError(f"{wrong}: compute them again.")
     if rows.group.max() >= n_groups:
-        raise InputError(
-            f"Groups must lie in 0..{n_groups - 1} (n_groups={n_groups}); got {rows.group.max()} in {part}."
-        )
+        allowed = f"0..{n_groups - 1} (n_groups={n_groups})"
+        raise InputError(f"Groups must lie in {allowed}; got {rows.group.max()} in {part}.")
     positive = rows.y == (1 if constraint.target is None else constraint.target)
     if positive.all() or not positive.any():
         raise InputError(f"The {part} rows have one label only ({rows.y[0]}): there is nothing to learn.")

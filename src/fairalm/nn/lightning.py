@@ -10,8 +10,7 @@ except ImportError as error:  # pragma: no cover
     raise ImportError('fairalm.nn.lightning needs Lightning: pip install "fairalm[lightning]".') from error
 
 from fairalm.exceptions import InputError
-from fairalm.nn.log_values import log_values
-from fairalm.nn.loss import ConstrainedLoss
+from fairalm.nn.loss import ConstrainedLoss, log_values
 
 
 class DualStepCallback(Callback):
@@ -39,16 +38,13 @@ class DualStepCallback(Callback):
     def on_train_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         """Attach the losses to the optimiser."""
         found = {name: part for name, part in pl_module.named_modules() if isinstance(part, ConstrainedLoss)}
+        module, n = type(pl_module).__name__, len(trainer.optimizers)
         if not found:
-            raise InputError(
-                f"{type(pl_module).__name__} has no ConstrainedLoss: set one as an attribute, self.criterion ="
-                " ConstrainedLoss(...)."
-            )
-        if len(trainer.optimizers) != 1:
-            raise InputError(
-                f"{type(pl_module).__name__} has {len(trainer.optimizers)} optimisers, and the callback follows one:"
-                " leave it out and call criterion.attach(optimizer) in configure_optimizers."
-            )
+            advice = "set one as an attribute, self.criterion = ConstrainedLoss(...)"
+            raise InputError(f"{module} has no ConstrainedLoss: {advice}.")
+        if n != 1:
+            advice = "leave it out and call criterion.attach(optimizer) in configure_optimizers"
+            raise InputError(f"{module} has {n} optimisers, and the callback follows one: {advice}.")
         for part in found.values():
             if part.dual_from == "forward":
                 part.attach(trainer.optimizers[0])

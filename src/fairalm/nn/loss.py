@@ -15,6 +15,7 @@ from fairalm.exceptions import InputError
 from fairalm.methods import DEFAULT_METHOD, Dual, Method
 from fairalm.moments import Array, namespace
 from fairalm.nn.batch import Batch, check_shapes
+from fairalm.nn.checks import check_count
 from fairalm.nn.distributed import n_ranks, sum_over_ranks
 from fairalm.nn.state import LossState, Sums, to_array
 from fairalm.nn.surrogates import find_surrogate, target_margin
@@ -33,6 +34,22 @@ class LastBatch:
     gap: Tensor
     dual: Tensor
     lagrangian: Tensor
+
+
+def log_values(criterion: ConstrainedLoss) -> dict[str, Tensor]:
+    """Loss, Lagrangian, and every gap and multiplier of the last batch, to log; empty before the first batch.
+
+    Under ``torch.distributed`` the loss is the mean over this rank's rows, as for other losses.
+    """
+    last = criterion.last
+    if last is None:
+        return {}
+    own = last.loss * n_ranks()  # the criterion's is this rank's share of the mean over all ranks
+    logged = {"loss": own, "lagrangian": last.lagrangian - last.loss + own}
+    for name, values in (("gap", last.gap.flatten()), ("dual", last.dual.flatten())):
+        alone = len(values) == 1
+        logged |= {name if alone else f"{name}_{i}": value for i, value in enumerate(values)}
+    return logged
 
 
 class ConstrainedLoss(nn.Module):
@@ -56,23 +73,20 @@ class ConstrainedLoss(nn.Module):
     surrogate : {"sigmoid", "log", "hinge"}
         The differentiable loss that the constraint's means are taken of. "sigmoid" lies between 0 and 1 like the error.
     window : int, optional
-        0: means of the current batch, as in the paper. Otherwise sums and counts over the last steps, each step
-        weighing (1 - 1/window) times the next; a ratio of sums is less noisy, and less biased, than a mean of ratios.
-        If left out, the method's own choice: 20 for the default, 0 for the paper's methods.
+        0: means of the current batch, as in the paper. Otherwise over the last steps, each weighing (1 - 1/window)
+        times the next, which is less noisy. If left out, the method's own: 20 for the default, 0 for the paper's.
     dual_from : {"forward", "observe"}
         Which batches move the multipliers: those of the primal step, or only those passed to :meth:`observe`
         (held-out data, or the same batch after the primal step, which is Algorithm 2 as written).
     validate : bool
-        Check every batch for NaN and groups out of range also where that makes the host wait for the device. On the CPU
-        it is always done; elsewhere, on the first batch.
+        Check every batch for NaN and groups out of range. On the CPU this is always done; elsewhere, where it makes the
+        host wait for the device, on the first batch.
 
     Examples
     --------
     >>> from fairalm import EqualOpportunity
     >>> model = nn.Linear(3, 2)
-    >>> criterion = ConstrainedLoss(
-    ...     nn.CrossEntropyLoss(reduction="none"), EqualOpportunity(), n_groups=2
-    ... )
+    >>> criterion = ConstrainedLoss(nn.CrossEntropyLoss(reduction="none"), EqualOpportunity(), n_groups=2)
     >>> optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     >>> handle = criterion.attach(optimizer)
     >>> x, y, group = torch.randn(8, 3), torch.tensor([0, 1] * 4), torch.tensor([0, 0, 1, 1] * 2)
@@ -99,10 +113,8 @@ class ConstrainedLoss(nn.Module):
         if not isinstance(method, Method) or method.traits.only_for == "full fits":
             raise InputError(f"`method` must be a Method for mini-batches, such as PIControl(); got {method!r}.")
         window = method.traits.window if window is None else window
-        if n_groups < 2:
-            raise InputError(f"`n_groups` must be 2 or more; got {n_groups!r}.")
-        if window < 0:
-            raise InputError(f"`window` must be 0 or more steps; got {window!r}.")
+        check_count("n_groups", n_groups, 2)
+        check_count("window", window, 0)
         if dual_from not in ("forward", "observe"):
             raise InputError(f"`dual_from` must be 'forward' or 'observe'; got {dual_from!r}.")
         self.loss, self.constraint, self.method = loss, constraint, method
@@ -147,15 +159,7 @@ class ConstrainedLoss(nn.Module):
         return LastBatch(loss, gap, dual, loss + (dual * gap).sum())
 
     def forward(self, logits: Tensor, y: Tensor, group: Tensor) -> Tensor:
-        """The scalar to back-propagate.
-
-        Parameters
-        ----------
-        logits : tensor of shape (n,), (n, 1) or (n, classes)
-        y : tensor
-            Labels as `loss` takes them.
-        group : integer tensor of shape (n,)
-        """
+        """The scalar to back-propagate; logits of shape (n,), (n, 1) or (n, classes), labels as `loss` takes them."""
         if torch.compiler.is_compiling():
             scalar: Tensor = _run_eagerly(self, logits, y, group)
             return scalar
@@ -233,14 +237,10 @@ class ConstrainedLoss(nn.Module):
 
     def _read(self, logits: Tensor, y: Tensor, group: Tensor) -> tuple[Tensor, Batch]:
         """The margins with their gradient, and the batch by label and group, checked."""
-        classes = check_shapes(logits, y, group, self.n_groups)
-        if not 0 <= self.target < classes:
-            raise InputError(f"The target is class {self.target}, but logits have {classes} classes.")
+        classes = check_shapes(logits, y, group, n_groups=self.n_groups, target=self.target)
         if self.dual.device != logits.device:
-            raise InputError(
-                f"logits are on {logits.device}, the multipliers on {self.dual.device}: call"
-                f" .to({str(logits.device)!r}) on the criterion."
-            )
+            where = f"logits are on {logits.device}, the multipliers on {self.dual.device}"
+            raise InputError(f"{where}: call .to({str(logits.device)!r}) on the criterion.")
         host = isinstance(self._state.sums.primal, np.ndarray)
         margin = target_margin(logits, self.target)
         batch = Batch.of(margin, y, group, target=self.target, n_groups=self.n_groups, host=host)
@@ -252,10 +252,8 @@ class ConstrainedLoss(nn.Module):
     def _mean_loss(self, logits: Tensor, y: Tensor, n: int) -> Tensor:
         each: Tensor = self.loss(logits, y)
         if each.numel() != n:
-            raise InputError(
-                f"The loss gave {each.numel()} numbers for {n} rows: it must give one number per row"
-                ' (reduction="none").'
-            )
+            got = f"The loss gave {each.numel()} numbers for {n} rows"
+            raise InputError(f'{got}: it must give one number per row (reduction="none").')
         return each.mean()
 
     def _sums(self, batch: Batch, loss: Array | None) -> Sums:

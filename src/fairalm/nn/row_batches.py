@@ -17,39 +17,20 @@ class RowBatches:
     Under ``torch.distributed``, a shuffled pass gives each rank its share of every batch. All random numbers come from
     `generator`, whose state a :class:`~fairalm.nn.Trainer` saves, so that a resumed run sees the same batches.
 
-    Parameters
-    ----------
-    columns : sequence
-        Tensors, or objects that give a tensor for ``column[rows]``. For a :class:`~fairalm.nn.Trainer`: inputs, labels
-        and groups.
-    batch_size : int, optional
-        Rows per batch; all rows if left out.
-    seed : int, optional
-        If left out, all rows come in their own order.
-    smallest : int
-        A shuffled pass leaves out a last batch with fewer rows than this, such as 2 for batch normalisation.
-    flip : bool
-        A shuffled pass reverses the last axis of the first column, with probability one half per row: mirror images.
+    A column is a tensor, or an object that gives one for ``column[rows]``. A shuffled pass leaves out a last batch with
+    fewer rows than `smallest`, such as 2 for batch normalisation; with `flip` it reverses the last axis of the first
+    column, with probability one half per row: mirror images.
 
-    Examples
-    --------
     >>> batches = RowBatches([torch.arange(5)], 2, seed=0)
     >>> len(batches), sorted(int(i) for (rows,) in batches for i in rows)
     (3, [0, 1, 2, 3, 4])
     """
 
     def __init__(
-        self,
-        columns: Sequence[Any],
-        batch_size: int | None = None,
-        *,
-        seed: int | None = None,
-        smallest: int = 1,
-        flip: bool = False,
+        self, columns: Sequence[Any], batch_size: int, *, seed: int | None = None, smallest: int = 1, flip: bool = False
     ) -> None:
-        self.columns, self.smallest, self.flip = columns, smallest, flip
+        self.columns, self.batch_size, self.smallest, self.flip = columns, batch_size, smallest, flip
         self.n_rows = len(columns[0])
-        self.batch_size = self.n_rows if batch_size is None else batch_size
         self.generator = None if seed is None else torch.Generator().manual_seed(seed)
 
     def __len__(self) -> int:

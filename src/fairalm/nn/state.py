@@ -32,23 +32,12 @@ class LossState:
 
     Its arrays are numpy's on the CPU, which is several times faster there than small tensors. Elsewhere they are
     tensors, so that the host never waits for the device.
-
-    Parameters
-    ----------
-    dual : Dual
-        The multipliers, the round to come, and what the method remembers besides.
-    sums : Sums
-        Of the batches so far: those since the last dual step, or a window of them.
-    row_weights : array of shape (2, groups)
-        Weight of a row by label and group, kept until the next dual step by methods that take several steps to one.
-    n_batches : int
-        Batches since the last dual step that will move the multipliers.
     """
 
-    dual: Dual
-    sums: Sums
-    row_weights: Array
-    n_batches: int = 0
+    dual: Dual  # the multipliers, the round to come, and what the method remembers besides
+    sums: Sums  # of the batches since the last dual step, or of a window of them
+    row_weights: Array  # by label and group, for methods that keep them until the next dual step: shape (2, groups)
+    n_batches: int = 0  # since the last dual step, of those that will move the multipliers
 
     def arrays(self) -> dict[str, Array]:
         """Every array by name."""

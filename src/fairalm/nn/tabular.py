@@ -49,26 +49,18 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         Turns X into numbers, for example :func:`fairalm.datasets.preprocess`; without it X must be numeric.
     hidden : sequence of int
         Units of the hidden layers.
-    epochs, batch_size : int
-        Passes over the rows, and rows per step.
-    lr : float
-        Adam's first learning rate.
+    epochs, batch_size, lr
+        Passes over the rows, rows per step, and Adam's first learning rate.
     dual_signal : {"train", "heldout"}
-        Which rows move the multipliers: the batches trained on, or rows held out for it. A net that memorises its
-        training rows can have no gap on them and a large one on new rows.
+        Which rows move the multipliers: the batches trained on, or rows held out for it, a share of `heldout_size`. A
+        net that memorises its training rows can have no gap on them and a large one on new rows.
     heldout_size : float
-        Share of the rows that are held out.
-    folder : path, optional
-        For checkpoints, so that a killed run can resume.
-    resume : bool
-        Resume from the folder's checkpoint, if there is one.
+    folder, resume : path and bool, optional
+        A folder for checkpoints, and whether to resume from the one there, if any.
     device : str, optional
         Where to train: "cpu", "cuda", "mps". The CPU if left out.
-    missing, merge_below
+    missing, merge_below, random_state, verbose
         As in :class:`fairalm.FairALMClassifier`.
-    random_state : int, RandomState or None
-    verbose : bool
-        Show a progress bar.
 
     Attributes
     ----------
@@ -77,16 +69,13 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         One row per epoch, see :class:`Trainer`.
     gap_, error_ : float
         The constraint's measure and the error of the net on the training rows.
-    dual_ : array
-        The last multipliers.
-    parameters_ : dict of str to array
-        Of the net.
+    dual_, parameters_ : array, and dict of str to array
+        The last multipliers, and the net's parameters.
 
     Examples
     --------
     >>> from fairalm import EqualOpportunity
     >>> from fairalm.datasets import load_compas, preprocess
-    >>> from fairalm.nn import NetClassifier
     >>> data = load_compas()
     >>> X = data.features_frame(with_protected=True)
     >>> net = NetClassifier(constraint=EqualOpportunity(tol=0.03), transformer=preprocess(X), random_state=0)

@@ -24,9 +24,8 @@ from fairalm.nn.choice import Choose, check_choice, choose_epoch
 from fairalm.nn.distributed import gather_from_ranks, n_ranks, rank, wait_for_ranks
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.modes import DelayedInterrupt, evaluating, frozen
-from fairalm.nn.tally import Tally
+from fairalm.nn.tally import Tally, mean_loss, run_batch, validate
 from fairalm.nn.tensorboard import Row, find_writer, tensorboard_log
-from fairalm.nn.validation import mean_loss, run_batch, validate
 from fairalm.progress import progress_bar
 
 
@@ -45,7 +44,7 @@ class Trainer:
         Of the model's parameters.
     criterion : ConstrainedLoss
         With ``dual_from="observe"`` the multipliers move by the last batch, run again after the primal step (Algorithm
-        2 as written), or by held-out batches, see :meth:`fit`; the net is in evaluation mode for that.
+        2 as written), or by held-out batches, see :meth:`fit`.
     epochs : int
         Passes over the training data.
     inner_steps : int
@@ -57,25 +56,22 @@ class Trainer:
         same `backward` method will do. Checkpoints hold its state.
     scheduler : torch.optim.lr_scheduler.LRScheduler, optional
         Stepped after each epoch.
-    head : torch.nn.Module, optional
-        The part of the model that is trained alone for the first `head_epochs` epochs; parameters and running
-        statistics outside it do not change until then.
-    head_epochs : int
-        See `head`.
+    head, head_epochs : torch.nn.Module and int, optional
+        The part of the model that is trained alone, and for how many of the first epochs.
     choose : "best" or callable, optional
         Which epoch's weights to end with; by default the last. "best": the smallest validation error among the epochs
         whose gap is within the tolerance, else the smallest gap. A callable, such as :func:`fairalm.nvp` makes, takes
-        the history and returns a row number. With either, the weights of every epoch are kept in the folder.
+        the history and returns a row number.
     folder : path, optional
         For checkpoint.pt, history.json, model.pt (the final weights), weights/ and tensorboard/.
     checkpoint_every : int, optional
-        Optimiser steps between checkpoints, besides those at the end of each epoch.
+        Optimiser steps between checkpoints; there is one after each epoch.
     tensorboard : bool
         Log the history in the folder for TensorBoard.
     device : torch.device or str, optional
         Where to train; by default where the model is.
     progress : bool
-        Show a progress bar on stderr.
+        Show a progress bar.
 
     Attributes
     ----------
@@ -147,9 +143,7 @@ class Trainer:
         if self.tensorboard:
             find_writer()
         if isinstance(self.scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau):
-            raise InputError(
-                "`scheduler` is stepped after each epoch without a metric, which ReduceLROnPlateau needs: use another."
-            )
+            raise InputError("`scheduler` is stepped without a metric, which ReduceLROnPlateau needs: use another.")
         if (self.head is None) != (self.head_epochs == 0):
             raise InputError("`head` and `head_epochs` go together: pass both or neither.")
         if self.head is not None and all(part is not self.head for part in self.model.modules()):
@@ -174,15 +168,14 @@ class Trainer:
         train_loader : iterable of (x, y, group)
             Training data. A ``DistributedSampler`` is told the epoch.
         valid_loader : iterable of (x, y, group), optional
-            Data to measure on after each epoch. Under ``torch.distributed`` the ranks' counts are summed if it has a
-            ``DistributedSampler``; otherwise every rank is expected to have all of it.
+            Data to measure on after each epoch. Under ``torch.distributed``, each rank has all of it, or its share by a
+            ``DistributedSampler``.
         dual_loader : iterable of (x, y, group), optional
             Held-out data that moves the multipliers, one batch per dual step, pass after pass; for
             ``dual_from="observe"``. Do not choose the epoch by the same data: training has closed the gap there.
         resume : bool
             Resume from the folder's checkpoint, if there is one. `epochs` may be larger; everything else must be as it
-            was. The batches of the current epoch that were done are loaded again and dropped. Random numbers that a
-            dataset draws in persistent workers are not restored.
+            was. Random numbers that a dataset draws in persistent workers are not restored.
         """
         if dual_loader is not None and self.criterion.dual_from != "observe":
             raise InputError("`dual_loader` is for a ConstrainedLoss with dual_from='observe'; this one has 'forward'.")

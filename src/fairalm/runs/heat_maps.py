@@ -15,10 +15,11 @@ import pandas as pd
 from fairalm._validation import check_parameter
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.measures import Measure
+from fairalm.measures.means import differences_of, means_of
 from fairalm.runs.image_files import Images, find_images, read_with_masks
 from fairalm.runs.metrics import metrics
 from fairalm.runs.run import IMAGE_COLUMN, TEST_IMAGES
-from fairalm.vision.heat_map_scores import AREA, average, check_area, difference, focus, leak
+from fairalm.vision.heat_map_scores import AREA, check_area, focus, leak
 
 if TYPE_CHECKING:
     from fairalm.vision.image_model import ImageModel
@@ -161,13 +162,18 @@ def _load(runs: Mapping[str, Path | None]) -> dict[str, ImageModel]:
 
 def _scores(tables: Mapping[str, pd.DataFrame]) -> Scores:
     """Means per net and, for two nets, their difference and how often both look outside."""
-    scores = {name: average(table) for name, table in tables.items()}
+    scores = {name: means_of(table, note=_note(table["constant"])) for name, table in tables.items()}
     if len(tables) == 2:
-        scores[DIFFERENCE] = difference(tables[FAIR], tables[PLAIN])
+        scores[DIFFERENCE] = differences_of(*(tables[name].drop(columns="constant") for name in (FAIR, PLAIN)))
         if "peak_outside" in tables[FAIR]:
             outside = ["peak_outside", "mostly_outside"]
-            scores[BOTH] = average(tables[FAIR][outside] & tables[PLAIN][outside])
+            scores[BOTH] = means_of(tables[FAIR][outside] & tables[PLAIN][outside])
     return scores
+
+
+def _note(constant: pd.Series[bool]) -> str:
+    many = f"{constant.sum()} of {len(constant)} images have a constant map, which counts as chance"
+    return many if constant.any() else ""
 
 
 def _to_dict(scores: Scores) -> dict[str, Any]:

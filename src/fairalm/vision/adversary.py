@@ -11,18 +11,10 @@ from fairalm.nn import Adversarial
 
 @dataclass(frozen=True)
 class Adversary:
-    """Adversarial debiasing, chosen where a `Method` is. It trains a second network, so it is not a `Method` itself.
+    """Adversarial debiasing, chosen where a `Method` is. It trains a second network, so it is not a `Method` itself."""
 
-    Parameters
-    ----------
-    alpha : float
-        Weight of the adversary's gradient.
-    lr : float
-        Learning rate of the adversary.
-    """
-
-    alpha: float = 1.0
-    lr: float = 0.1
+    alpha: float = 1.0  # weight of the adversary's gradient
+    lr: float = 0.1  # learning rate of the adversary
     name: ClassVar[str] = "adversarial"
 
     def make(self, constraint: Constraint, n_groups: int) -> Adversarial:

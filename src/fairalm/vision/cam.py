@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.nn.checks import check_count, usable_device
 from fairalm.nn.modes import evaluating
 from fairalm.nn.surrogates import target_margin
 from fairalm.progress import progress_bar
@@ -33,14 +34,14 @@ def maps(
 ) -> Maps:
     """One map per image: how much each place adds to the logit of a label.
 
-    A net whose logit is a linear layer on top of a mean over places (``head`` on the mean of ``features(x)``) gets its
-    class activation map (CAM, Zhou et al. 2016), which is exact: with w and b the weights and bias of that layer, ::
+    A net whose logit is ``head(features(x).mean((2, 3)))``, with a linear head of weights w and bias b, gets its class
+    activation map (CAM, Zhou et al. 2016), which is exact: ::
 
         map[place] = sum over channels c of w[c] * features[c, place],    mean over places = logit - b
 
     Other nets get Grad-CAM (Selvaraju et al. 2017) from captum: the same sum, with the mean gradient of the logit
-    instead of w. Both are scaled up to the image's size by linear interpolation and keep their sign: a negative place
-    is evidence against the label. The logit is the net's only output or, of two, the second less the first.
+    instead of w. Both are interpolated to the image's size and keep their sign: a negative place is evidence against
+    the label. The logit is the net's only output or, of two, the second less the first.
 
     Parameters
     ----------
@@ -53,10 +54,8 @@ def maps(
     layer : str, optional
         Grad-CAM at the output of this layer. If left out: CAM where it is exact, else Grad-CAM at the last
         convolution whose output has more than one place.
-    batch_size : int
-        Images at a time, if `x` is one tensor.
-    progress : bool
-        Show a progress bar.
+    batch_size, progress
+        Images at a time, if `x` is one tensor, and whether to show a progress bar.
 
     Returns
     -------
@@ -76,16 +75,12 @@ def maps(
         raise InputError(f"`model` must be a torch.nn.Module; got {type(model).__name__}.")
     if target not in (0, 1, None):
         raise InputError(f"`target` must be 1, 0 or None (what the net predicts); got {target!r}.")
-    if isinstance(x, np.ndarray):
-        x = torch.as_tensor(x)
-    if isinstance(x, Tensor):
-        if batch_size < 1:
-            raise InputError(f"`batch_size` must be 1 or more; got {batch_size!r}.")
-        _check(x)
-        x = torch.split(x, batch_size)
+    if isinstance(x, (np.ndarray, Tensor)):
+        check_count("batch_size", batch_size, 1)
+        x = torch.split(_check(torch.as_tensor(x)), batch_size)
     if not isinstance(x, Iterable):
         raise InputError(f"`x` must be a tensor or batches of them; got {type(x).__name__}.")
-    where = next((p.device for p in model.parameters()), torch.device("cpu"))
+    where = usable_device(model, None)
     made: list[Maps] = []
     mapper: Mapper | None = None
     total = len(x) if isinstance(x, Sized) else None
@@ -123,12 +118,8 @@ def _check_places(small: Tensor, images: Tensor) -> None:
         raise InputError("The map would have one place: pass larger images, or name an earlier layer.")
     height, width = small.shape[2:]
     if min(height, width) < COARSE and (height, width) != images.shape[2:]:
-        warnings.warn(
-            f"The maps have {height} × {width} places, too few to tell where a net looks: pass larger images, or name"
-            " an earlier layer.",
-            FairALMWarning,
-            stacklevel=3,
-        )
+        few = f"The maps have {height} × {width} places, too few to tell where a net looks"
+        warnings.warn(f"{few}: pass larger images, or name an earlier layer.", FairALMWarning, stacklevel=3)
 
 
 def _choose(model: nn.Module, layer: str | None, x: Tensor) -> Mapper:
@@ -212,10 +203,8 @@ def _last_convolution(model: nn.Module, x: Tensor) -> str:
         for handle in handles:
             handle.remove()
     if len(set(ran)) < len(ran):
-        raise InputError(
-            "The net runs a convolution twice per image, so one map would not show all that it uses: use another net,"
-            " such as efficientnet-lite0."
-        )
+        twice = "The net runs a convolution twice per image, so one map would not show all that it uses"
+        raise InputError(f"{twice}: use another net, such as efficientnet-lite0.")
     if not ran:
         raise InputError("The net has no convolution with more than one place, so it has no map: use another net.")
     return ran[-1]

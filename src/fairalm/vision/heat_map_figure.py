@@ -33,8 +33,7 @@ def draw_heat_maps(
 
     Parameters
     ----------
-    images : uint8 array of shape (n, height, width, channels)
-        One or three channels.
+    images : uint8 array of shape (n, height, width, 1 or 3)
     columns : mapping of title to array of shape (n, height, width)
         The maps of each model. The paper shows a model of the protected attribute, the unconstrained one, FairALM's.
     path : path
@@ -99,9 +98,8 @@ def _layer(maps: npt.NDArray[Any], area: float) -> npt.NDArray[np.float64]:
 
 def _check(images: npt.NDArray[Any], columns: Mapping[str, Any], rows: Sequence[str] | None, masks: Any) -> None:
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[3] not in (1, 3):
-        raise InputError(
-            f"`images` must be uint8 of shape (n, height, width, 1 or 3); got {images.dtype} {images.shape}."
-        )
+        got = f"{images.dtype} {images.shape}"
+        raise InputError(f"`images` must be uint8 of shape (n, height, width, 1 or 3); got {got}.")
     if not 0 < len(images) <= MOST_ROWS:
         raise InputError(f"A figure has 1 to {MOST_ROWS} images; got {len(images)}: pass some of them.")
     if not columns:

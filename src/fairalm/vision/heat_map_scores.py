@@ -1,7 +1,7 @@
 """Scores of heat maps: how much the maps of two models overlap (leak), and how much of a map lies in a mask (focus).
 
-Both return a table with one row per image. :func:`average` gives its means with intervals, :func:`difference` the
-paired differences of two tables.
+Both return a table with one row per image, for :func:`fairalm.measures.means.means_of` and, to compare two models,
+:func:`fairalm.measures.means.differences_of`. Their intervals are over images, for these models.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import pandas as pd
 
 from fairalm._validation import FloatArray
 from fairalm.exceptions import InputError
-from fairalm.measures import Measure
-from fairalm.measures.means import differences_of, means_of
 
 AREA = 0.2  # share of an image that counts as looked at
 FLAT = 1e-5  # relative to the largest value: a map that varies less is constant, but for rounding
@@ -24,10 +22,8 @@ FLAT = 1e-5  # relative to the largest value: a map that varies less is constant
 def leak(maps: npt.ArrayLike, against: npt.ArrayLike, *, area: float = AREA) -> pd.DataFrame:
     """How much a model looks where another one does.
 
-    From each map the highest places are taken, `area` of the image, so that sharp and soft maps, and logits of any
-    scale, can be compared. The overlap is the share of these places that the two maps have in common. Places with the
-    value of the threshold share the rest of the area evenly, so a constant map overlaps with any other by `area`:
-    by chance.
+    The highest places of each map are compared, `area` of the image, so the scale of the logits does not matter. Places
+    with the value of the threshold share the rest of the area evenly: a constant map overlaps with any other by `area`.
 
     Parameters
     ----------
@@ -39,10 +35,9 @@ def leak(maps: npt.ArrayLike, against: npt.ArrayLike, *, area: float = AREA) -> 
     Returns
     -------
     DataFrame, one row per image
-        ``overlap``. ``chance``, whose mean is the overlap of maps of different images, averaged over all pairs: maps
-        that prefer the middle of every image overlap without leaking. (A row holds the image's share of it, so that the
-        interval of the mean is right; NaN for a single image.) ``excess``, overlap less chance. ``constant``, whether
-        one of the two maps is constant.
+        ``overlap``, the share of the highest places that the two maps have in common. ``chance``, whose mean is the
+        overlap of maps of different images, over all pairs; NaN for a single image. ``excess``, overlap less chance.
+        ``constant``, whether one of the two maps is constant.
 
     Examples
     --------
@@ -83,12 +78,11 @@ def focus(maps: npt.ArrayLike, masks: npt.ArrayLike) -> pd.DataFrame:
     Returns
     -------
     DataFrame, one row per image
-        ``inside``, the share of the map's positive mass (evidence for the label) inside the mask; the mask's share of
-        the image if there is none. ``overlap``, the share of the highest places, as many as the mask has, that are
-        inside: unlike the mass, it does not depend on the map's zero, which a net can shift by its bias. ``chance``,
-        the mask's share of the image: both for a constant map. ``mostly_outside``, whether less than half of the mass
-        is inside. ``peak_outside``, whether the highest place is outside (if several are equal, most of them).
-        ``constant``, whether the map is constant or has no positive place.
+        ``inside``, the share of the map's positive mass (evidence for the label) inside the mask. ``overlap``, the
+        share of the highest places, as many as the mask has, that are inside: unlike the mass, it does not depend on
+        the map's zero, which a net can shift by its bias. ``chance``, the mask's share of the image: both for a
+        constant map. ``mostly_outside``, whether less than half of the mass is inside. ``peak_outside``, whether the
+        highest place is outside. ``constant``, whether the map is constant or has no positive place.
 
     Examples
     --------
@@ -106,10 +100,7 @@ def focus(maps: npt.ArrayLike, masks: npt.ArrayLike) -> pd.DataFrame:
     if inside.dtype.kind not in "biuf" or not np.isin(inside, (0, 1)).all():
         raise InputError("`masks` must hold 0 and 1 only: compare them with a threshold first.")
     if inside.shape not in (values.shape, values.shape[1:]):
-        raise InputError(
-            f"`masks` has shape {inside.shape}, `maps` {values.shape}: pass one mask per map, or one for all, of the"
-            " maps' height and width."
-        )
+        raise InputError(f"`masks` has shape {inside.shape}, `maps` {values.shape}: pass one per map, or one for all.")
     inside = np.broadcast_to(inside.astype(bool), values.shape)
     share = inside.mean(axis=(1, 2))
     empty = np.flatnonzero(share == 0)
@@ -131,39 +122,6 @@ def focus(maps: npt.ArrayLike, masks: npt.ArrayLike) -> pd.DataFrame:
             "constant": _is_constant(values) | (total == 0),
         }
     )
-
-
-def average(scores: pd.DataFrame) -> dict[str, Measure]:
-    """Mean of each column with its 95 % interval, see :func:`fairalm.measures.means.means_of`.
-
-    Images are taken as independent draws, and the models as given: how much another training run would differ is not
-    in the interval. For that, make a table with one row per run and average it. The scores come from :func:`leak` or
-    :func:`focus`.
-
-    >>> rng = np.random.default_rng(0)
-    >>> maps = rng.normal(size=(200, 8, 8))
-    >>> means = average(leak(maps, maps + rng.normal(size=maps.shape)))
-    >>> print(means["overlap"], "by chance", means["chance"])
-    57.1 % [55.6, 58.6] by chance 20.3 % [20.1, 20.4]
-    """
-    n_constant = int(scores["constant"].sum()) if "constant" in scores else 0
-    note = f"{n_constant} of {len(scores)} images have a constant map, which counts as chance" if n_constant else ""
-    return means_of(scores, note=note)
-
-
-def difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
-    """Mean of first less second with its 95 % interval, image by image.
-
-    The pairing takes out how hard an image is for both models. :func:`fairalm.measures.means.differences_of` of the two
-    tables, which come from :func:`leak` or from :func:`focus` of the same images.
-
-    >>> lower, upper = np.zeros((3, 2, 2)), np.zeros((3, 2, 2))
-    >>> lower[:, 1], upper[:, 0] = 1, 1
-    >>> mask = [[0, 0], [1, 1]]
-    >>> print(difference(focus(lower, mask), focus(upper, mask))["inside"])
-    100.0 % [100.0, 100.0]
-    """
-    return differences_of(*(table.drop(columns="constant", errors="ignore") for table in (first, second)))
 
 
 def top(maps: npt.NDArray[Any], area: float | FloatArray) -> npt.NDArray[np.float32]:

@@ -89,10 +89,9 @@ def image_batches(
     seed: int | None = None,
     flip: bool = False,
 ) -> RowBatches:
-    """Batches of (images, labels, groups), in a new order each pass if there is a seed.
+    """Batches of (images, labels 0.0 and 1.0, positions in `groups`), in a new order each pass if there is a seed.
 
-    Labels are floats 0 and 1; groups are positions in `groups`. A shuffled pass leaves out a last batch of one image,
-    which batch normalisation cannot use. With `flip`, it mirrors each image with probability one half, left to right.
+    A shuffled pass leaves out a last batch of one image, which batch normalisation cannot use.
 
     >>> from fairalm.datasets.images import coloured_digits
     >>> data = coloured_digits(100)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from fairalm._validation import FloatArray
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath, read_json, write_atomic, write_json
-from fairalm.nn.checkpoint import to_bytes
+from fairalm.nn.checkpoint import reading, to_bytes
 from fairalm.nn.modes import evaluating
 from fairalm.vision.image_batches import Pixels, Scale
 from fairalm.vision.nets import make_net
@@ -90,10 +89,8 @@ class ImageModel:
         size, channels = self.settings["size"], self.settings["channels"]
         if getattr(pixels, "dtype", None) != np.uint8 or pixels.shape[1:] != (size, size, channels):
             got = f"{getattr(pixels, 'dtype', type(pixels).__name__)} {getattr(pixels, 'shape', '')}".strip()
-            raise InputError(
-                f"The net takes images as uint8 of shape (n, {size}, {size}, {channels}); got {got}: read them with"
-                f" size={size}."
-            )
+            wanted = f"uint8 of shape (n, {size}, {size}, {channels})"
+            raise InputError(f"The net takes images as {wanted}; got {got}: read them with size={size}.")
         scale = Scale(tuple(self.settings["mean"]), tuple(self.settings["std"]))
         device = next(self.net.parameters()).device
         for start in range(0, len(pixels), BATCH_SIZE):
@@ -110,10 +107,7 @@ class ImageModel:
 def load_image_model(folder: AnyPath) -> ImageModel:
     """Read an image model from a folder, without running code from it; the net is on the CPU.
 
-    Parameters
-    ----------
-    folder : path
-        Of ``fairalm train``, of :func:`fairalm.vision.training.fit_images` or of :meth:`ImageModel.save`.
+    The folder is one of ``fairalm train``, :func:`fairalm.vision.training.fit_images` or :meth:`ImageModel.save`.
 
     Examples
     --------
@@ -132,12 +126,7 @@ def load_image_model(folder: AnyPath) -> ImageModel:
     if chosen is None:
         raise InputError(f"The training in {folder} has not finished: pass {{resume}} to continue it.", resume=True)
     net = make_net(settings["net"], in_channels=settings["channels"], size=settings["size"])
-    try:
+    with reading(folder / WEIGHTS, f"the weights of a {settings['net']}"):
         net.load_state_dict(torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True))
-    except (RuntimeError, OSError, EOFError, KeyError, TypeError, pickle.UnpicklingError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise InputError(
-            f"{folder / WEIGHTS} cannot be read as the weights of a {settings['net']} ({reason})."
-        ) from error
     history = pd.DataFrame(read_json(folder / HISTORY)).apply(pd.to_numeric)
     return ImageModel(net.eval(), settings, history, chosen)

@@ -27,10 +27,8 @@ def group_codes(data: ImageDataset, groups: Sequence[Hashable]) -> IntArray:
     unknown = [label for label in own.labels if label not in code_of]
     if unknown:
         known = ", ".join(group_name(label) for label in groups)
-        raise InputError(
-            f"{data.name} has a group {group_name(unknown[0])!r} that the training images do not have ({known}): leave"
-            " those rows out."
-        )
+        what = f"{data.name} has a group {group_name(unknown[0])!r} that the training images do not have ({known})"
+        raise InputError(f"{what}: leave those rows out.")
     return np.array([code_of[label] for label in own.labels], dtype=np.int64)[own.codes]
 
 
@@ -44,10 +42,9 @@ def check_sets(sets: Sets, constraint: Any) -> tuple[Hashable, ...]:
     if not isinstance(constraint, Constraint):
         raise InputError(f"`constraint` must be a Constraint; got {constraint!r}.")
     if constraint.target is not None and constraint.target != train.positive:
-        raise InputError(
-            f"The constraint's target is {constraint.target!r}, the positive label of {train.name} is"
-            f" {train.positive!r}: leave the target out, or name the label with retarget(positive=...)."
-        )
+        labels = f"target is {constraint.target!r}, the positive label of {train.name} is {train.positive!r}"
+        advice = "leave the target out, or name the label with retarget(positive=...)"
+        raise InputError(f"The constraint's {labels}: {advice}.")
     if train.pixels.shape[1] != train.pixels.shape[2]:
         raise InputError(f"The images must be square; got {train.pixels.shape[1]} × {train.pixels.shape[2]} pixels.")
     groups = group_labels(train)
@@ -58,14 +55,11 @@ def check_sets(sets: Sets, constraint: Any) -> tuple[Hashable, ...]:
             continue
         for name in ("target", "positive", "protected"):
             if getattr(data, name) != getattr(train, name):
-                raise InputError(
-                    f"`{part}` has {name} {getattr(data, name)!r}, `train` has {getattr(train, name)!r}: retarget one."
-                )
+                other, own = getattr(data, name), getattr(train, name)
+                raise InputError(f"`{part}` has {name} {other!r}, `train` has {own!r}: retarget one.")
         if data.pixels.shape[1:] != train.pixels.shape[1:]:
-            raise InputError(
-                f"`{part}` has images of {data.pixels.shape[1:]}, `train` of {train.pixels.shape[1:]}: read both at one"
-                " size."
-            )
+            sizes = f"`{part}` has images of {data.pixels.shape[1:]}, `train` of {train.pixels.shape[1:]}"
+            raise InputError(f"{sizes}: read both at one size.")
         codes = group_codes(data, groups)
         if part != "valid":
             check_cells(constraint, data.y == 1, codes, names, classes)

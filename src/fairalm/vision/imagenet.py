@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from torch import Tensor, nn
 
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
+from fairalm.nn.checkpoint import reading
 
 IMAGENET = "imagenet"  # stands for the published weights where a file could be named
 RESNET18_URL = "https://download.pytorch.org/models/resnet18-f37072fd.pth"
@@ -54,11 +54,8 @@ class Published:
             path = Path(content)
             if not path.is_file():
                 raise InputError(f"There is no file {path} with weights of {name}: check the path.")
-            try:
+            with reading(path, f"weights of {name}"):
                 content = torch.load(path, map_location="cpu", weights_only=True)
-            except (RuntimeError, OSError, EOFError, ValueError, KeyError, pickle.UnpicklingError) as error:
-                reason = str(error).strip().split("\n")[0]
-                raise InputError(f"{path} cannot be read as weights of {name} ({reason}).") from error
         if not isinstance(content, Mapping) or not all(isinstance(part, Tensor) for part in content.values()):
             raise InputError(f"{weights} holds a {type(content).__name__}, not a state dict of {name}.")
         return {key: part for key, part in content.items() if not key.startswith(f"{self.classifier}.")}

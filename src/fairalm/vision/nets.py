@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from fairalm._validation import no_such
+from fairalm._validation import check_choice
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.nn.checks import check_count
@@ -185,17 +185,12 @@ def make_net(
         `resnet18` and `efficientnet-lite0` end in global pooling: they have ``features(x)``, the last maps, and
         ``head``, a linear layer. The last one is the middle of `efficientnet-lite0` with a grid instead of global
         pooling, for :func:`fairalm.vision.last_layer.fit_last_layer`.
-    in_channels : int
-        1 or 3.
-    n_outputs : int
-        Logits per image.
-    size : int
-        Height and width of the images.
+    in_channels, n_outputs, size : int
+        1 or 3 channels, logits per image, height and width of the images.
     weights : path or "imagenet", optional
-        Initial weights of all layers but the last: a file with a state dict of the same net trained on ImageNet, or
-        "imagenet" for the published weights (efficientnet-lite0: from its package; resnet18: downloaded). With one
-        channel, the first layer's weights are summed over the three channels, which treats a grey image as one in
-        colour. Random if left out.
+        Initial weights of all layers but the last, random if left out: a file with a state dict of the same net trained
+        on ImageNet, or "imagenet" for the published weights (resnet18's are downloaded). A grey image is treated as one
+        in colour.
 
     Examples
     --------
@@ -207,18 +202,16 @@ def make_net(
         raise InputError(f"`in_channels` must be 1 or 3; got {in_channels!r}.")
     check_count("n_outputs", n_outputs, 1)
     check_count("size", size, 1)
-    published = None if weights is None else find_published(name)
     net = find_net(name).make(in_channels, n_outputs, size)
-    if published is not None and weights is not None:
-        published.load(getattr(net, "body", net), weights, name)
+    if weights is not None:
+        find_published(name).load(getattr(net, "body", net), weights, name)
     made: nn.Module = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # a third faster on a CPU
     return made
 
 
 def find_net(name: str) -> Kind:
     """The net of this name; for an unknown name, an error that suggests the nearest."""
-    if name not in NETS:
-        raise no_such("net", str(name), NETS)
+    check_choice("net", name, NETS)
     return NETS[name]
 
 
@@ -226,7 +219,6 @@ def find_published(name: str) -> Published:
     """The ImageNet weights of a net; an error if it has none."""
     published = find_net(name).published
     if published is None:
-        raise InputError(
-            f"There are no ImageNet weights for {name}: leave {{weights}} out to train from scratch.", weights=None
-        )
+        text = f"There are no ImageNet weights for {name}: leave {{weights}} out to train from scratch."
+        raise InputError(text, weights=None)
     return published

@@ -71,23 +71,18 @@ def fit_images(
     valid : ImageDataset, optional
         Images to measure on after each epoch, with intervals.
     heldout : ImageDataset, optional
-        Images that move the multipliers instead of the training batches: a net that memorises its training images can
-        have no gap on them and a large one on new images. Not those that `choose` reads. Methods without multipliers
-        do not use them.
-    net : {"resnet18", "relu3", "efficientnet-lite0"}
-        See :func:`fairalm.vision.nets.make_net`.
-    weights : path or "imagenet", optional
-        Initial weights of all layers but the last.
+        Images, other than `valid`, that move the multipliers instead of the training batches: a net that memorises its
+        training images can have no gap on them and a large one on new images.
+    net, weights
+        As for :func:`fairalm.vision.nets.make_net`.
     constraint : Constraint, optional
         Equal opportunity if left out. Its target is the data's positive label.
     method : Method or Adversary, optional
         Any method for mini-batches, or the adversarial baseline; :class:`fairalm.PIControl` if left out.
     surrogate : {"sigmoid", "log", "hinge"}
         See :class:`fairalm.nn.ConstrainedLoss`.
-    epochs, batch_size : int
-        Passes over the images, and images per step.
-    lr : float
-        The first learning rate.
+    epochs, batch_size, lr
+        Passes over the images, images per step, and the first learning rate.
     optimizer : {"adam", "sgd"}
         "sgd" has no momentum.
     head_epochs : int
@@ -103,10 +98,8 @@ def fit_images(
         For the checkpoints, the history and the net; :func:`~fairalm.vision.image_model.load_image_model` reads it.
     resume : bool
         Resume from the folder's checkpoint; a finished run is read and not trained again.
-    device : str, optional
-        Where to train; the CPU if left out.
-    progress : bool
-        Show a progress bar on stderr.
+    device, progress
+        Where to train, the CPU if left out, and whether to show a progress bar.
     random_state : int
         Seed of weights, order and mirror images.
 

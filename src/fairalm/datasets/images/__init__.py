@@ -13,9 +13,8 @@ at any time. Reading needs pillow: ``pip install "fairalm[vision]"``.
 from fairalm.datasets.images._celeba import load_celeba
 from fairalm.datasets.images._csv import read_images
 from fairalm.datasets.images._dataset import ImageDataset
-from fairalm.datasets.images._digits import coloured_digits
 from fairalm.datasets.images._imsitu import VERB_PAIRS, imsitu_counts, load_imsitu
-from fairalm.datasets.images._scenes import scenes
+from fairalm.datasets.images._synthetic import coloured_digits, scenes
 from fairalm.datasets.images._waterbirds import load_waterbirds
 from fairalm.datasets.images._xray import load_xray
 

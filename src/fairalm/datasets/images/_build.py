@@ -9,26 +9,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from fairalm.datasets._dataset import Dataset
-from fairalm.datasets.images._checks import check_whole
 from fairalm.datasets.images._dataset import ImageDataset
 from fairalm.datasets.images._decode import Kind
 from fairalm.datasets.images.cache import read_cached
-from fairalm.exceptions import FairALMWarning
+from fairalm.exceptions import FairALMWarning, InputError
 
 SMALLEST, LARGEST = 8, 1024
 
 
 def build(
-    name: str,
-    frame: pd.DataFrame,
+    table: Dataset,
     folder: Path,
     *,
-    target: str,
-    protected: str | Sequence[str],
-    positive: Any = None,
     size: int,
     kind: Kind = "colour",
     masks: Sequence[Path | None] | None = None,
@@ -37,7 +31,6 @@ def build(
 ) -> ImageDataset:
     """Decode the images of a table's column ``file``, relative to a folder; leave out those that cannot be read."""
     check_whole("size", size, SMALLEST, LARGEST)
-    table = Dataset.from_frame(frame, target=target, protected=protected, positive=positive, name=name)
     files = [str(folder / file) for file in table.frame["file"]]
     read = read_cached([(file,) for file in files], size=size, kind=kind, progress=progress)
     kept = table.frame.iloc[read.kept].reset_index(drop=True)
@@ -51,18 +44,16 @@ def build(
         if bad:
             _warn(f"{len(bad)} masks could not be used; their images are kept without one", bad)
         unreadable += bad
-    return ImageDataset(
-        name,
-        read.pixels,
-        kept,
-        table.target,
-        table.positive,
-        table.protected,
-        regions,
-        has_mask,
-        tuple(unreadable),
-        description,
-    )
+    roles = table.target, table.positive, table.protected
+    return ImageDataset(table.name, read.pixels, kept, *roles, regions, has_mask, tuple(unreadable), description)
+
+
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse what is not a whole number in this range."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        upper = "" if most is None else f" to {most}"
+        raise InputError(f"{name} must be a whole number from {least}{upper}; got {value!r}.")
 
 
 def _read_masks(

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import DataDir
-from fairalm.datasets.images._build import build
-from fairalm.datasets.images._checks import check_whole
+from fairalm.datasets.images._build import build, check_whole
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
 from fairalm.datasets.images._folders import check_complete, find_folder, read_lines
 from fairalm.exceptions import InputError
@@ -63,16 +63,8 @@ def load_celeba(
     frame = _read(folder)
     if limit is not None:
         frame = frame[frame.groupby("split").cumcount() < limit]
-    return build(
-        "celeba",
-        frame,
-        folder / FACES,
-        target=target,
-        protected=protected,
-        size=size,
-        description=DESCRIPTION,
-        progress=progress,
-    )
+    faces = Dataset.from_frame(frame, target=target, protected=protected, name="celeba")
+    return build(faces, folder / FACES, size=size, description=DESCRIPTION, progress=progress)
 
 
 def _read(folder: Path) -> pd.DataFrame:

@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm._validation import no_such
+from fairalm._validation import check_choice
+from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._table import read_table
 from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
@@ -31,8 +32,8 @@ def read_images(
 ) -> ImageDataset:
     """Read the images that a .csv (or .parquet) file names, with a label and a protected column.
 
-    Each image is cropped to the square in its middle and resized, in three colours. Images that cannot be read are left
-    out, with a warning.
+    Each is cropped to the square in its middle and resized, in three colours. Unreadable ones are left out, with a
+    warning.
 
     Parameters
     ----------
@@ -64,10 +65,9 @@ def read_images(
     """
     path = Path(csv)
     table = read_table(path)
-    names = {image_column: "file"} if split_column is None else {image_column: "file", split_column: "split"}
+    names = {image_column: "file"} | ({} if split_column is None else {split_column: "split"})
     for column in (*names, target):
-        if column not in table.columns:
-            raise no_such("column", column, table.columns)
+        check_choice("column", column, table.columns)
     roles = (*names, target, *((protected,) if isinstance(protected, str) else protected))
     twice = next((column for column in roles if roles.count(column) > 1), None)
     if twice is not None:
@@ -79,31 +79,21 @@ def read_images(
     frame["file"] = _files(frame["file"], path)
     if split_column is not None:
         frame["split"] = _parts(table[split_column], path)
-    return build(
-        path.stem,
-        frame,
-        path.parent,
-        target=target,
-        protected=protected,
-        positive=positive,
-        size=size,
-        progress=progress,
-    )
+    labelled = Dataset.from_frame(frame, target=target, protected=protected, positive=positive, name=path.stem)
+    return build(labelled, path.parent, size=size, progress=progress)
 
 
 def _files(files: pd.Series[Any], path: Path) -> pd.Series[Any]:
     """Paths as text, each once, none empty, and no relative path that leaves the folder."""
     if files.isna().any():
         raise InputError(f"Row {int(files.isna().argmax()) + 1} of {path} names no image: fill or drop it.")
-    files = files.astype(str)
-    folder = path.parent.absolute()
+    files, folder = files.astype(str), path.parent.absolute()
     where = files.map(lambda file: os.path.normpath(folder / file))
     if where.duplicated().any():
         file = files[where.duplicated()].iloc[0]
         raise InputError(f"{path} names {file} more than once: keep one row, or it may be in training and test data.")
-    inside = os.path.normpath(folder)
     for file, full in zip(files, where, strict=True):
-        if not Path(file).is_absolute() and not Path(full).is_relative_to(inside):
+        if not Path(file).is_absolute() and not Path(full).is_relative_to(os.path.normpath(folder)):
             raise InputError(f"{path} names {file}, which is outside its folder: write it as an absolute path.")
     return files
 

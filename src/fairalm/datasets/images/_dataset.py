@@ -27,8 +27,7 @@ class ImageDataset(LabelledRows):
         One channel (grey) or three (red, green, blue). If the images come from files, a read-only view of the cache
         file on disk: only the images that are used are read.
     frame : pandas.DataFrame
-        One row per image: ``file``, the target, the protected columns and further columns; ``split`` ("train", "valid"
-        or "test") if the set comes in parts.
+        One row per image: ``file``, the target, the protected columns, ``split`` if the set comes in parts, and others.
     name, target, positive, protected, description
         As in :class:`fairalm.datasets.Dataset`.
     masks : uint8 array of shape (n, height, width), optional
@@ -64,10 +63,9 @@ class ImageDataset(LabelledRows):
         return len(self.frame)
 
     def rows(self, index: npt.ArrayLike) -> ImageDataset:
-        """Return some of the images.
+        """Return some of the images, by row numbers or by one truth value per row.
 
-        Consecutive images stay a view, on disk if they are there; any other choice is copied into memory. The index
-        holds row numbers, or one truth value per row.
+        Consecutive images stay a view, on disk if they are there; any other choice is copied into memory.
 
         >>> from fairalm.datasets.images import coloured_digits
         >>> len(coloured_digits().rows([0, 5, 7]))
@@ -85,14 +83,9 @@ class ImageDataset(LabelledRows):
         where: Any = chosen
         if (np.diff(chosen) == 1).all():
             where = slice(int(chosen[0]), int(chosen[-1]) + 1)
-        return replace(
-            self,
-            pixels=self.pixels[where],
-            frame=self.frame.iloc[where].reset_index(drop=True),
-            masks=None if self.masks is None else self.masks[where],
-            has_mask=None if self.has_mask is None else self.has_mask[where],
-            spurious_masks=None if self.spurious_masks is None else self.spurious_masks[where],
-        )
+        arrays = {name: getattr(self, name) for name in ("pixels", "masks", "has_mask", "spurious_masks")}
+        kept = {name: array[where] for name, array in arrays.items() if array is not None}
+        return replace(self, frame=self.frame.iloc[where].reset_index(drop=True), **kept)
 
     def part(self, split: str) -> ImageDataset:
         """Return the images of an official part: "train", "valid" or "test"."""
@@ -105,11 +98,7 @@ class ImageDataset(LabelledRows):
         return self.rows(chosen)
 
     def retarget(
-        self,
-        *,
-        target: str | None = None,
-        protected: str | Sequence[str] | None = None,
-        positive: Any = None,
+        self, *, target: str | None = None, protected: str | Sequence[str] | None = None, positive: Any = None
     ) -> ImageDataset:
         """Return the same images with another label or other protected columns.
 

@@ -11,10 +11,7 @@ from fairalm.exceptions import InputError
 
 
 def find_folder(data_dir: DataDir, names: Sequence[str], marks: Sequence[str]) -> Path:
-    """The folder of a published set: `data_dir` or FAIRALM_DATA, or a folder in it with one of these names.
-
-    It is the first of them that holds one of the files or folders `marks`.
-    """
+    """The first of `data_dir` (or FAIRALM_DATA) and its subfolders with these names that holds one of the `marks`."""
     given = data_dir if data_dir is not None else os.environ.get(DATA_VARIABLE)
     if not given:
         raise InputError(

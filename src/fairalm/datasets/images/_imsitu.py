@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import DataDir, read_official
 from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import ImageDataset
@@ -16,12 +17,7 @@ from fairalm.exceptions import InputError
 from fairalm.files import read_json
 
 #: The paper's four; the first of each is its (+).
-VERB_PAIRS = (
-    ("cooking", "driving"),
-    ("shaving", "moisturizing"),
-    ("washing", "saluting"),
-    ("assembling", "hanging"),
-)
+VERB_PAIRS = (("cooking", "driving"), ("shaving", "moisturizing"), ("washing", "saluting"), ("assembling", "hanging"))
 LABELS, SPACE, IMAGES = "labels.csv", "imsitu_space.json", "of500_images_resized"
 FILES = {"train": "train.json", "valid": "dev.json", "test": "test.json"}
 SPLITS = {"train": "train", "val": "valid", "test": "test"}  # as labels.csv has them
@@ -33,11 +29,7 @@ DESCRIPTION = (
 
 
 def load_imsitu(
-    data_dir: DataDir = None,
-    *,
-    size: int = 64,
-    pair: Sequence[str] = VERB_PAIRS[0],
-    progress: bool = False,
+    data_dir: DataDir = None, *, size: int = 64, pair: Sequence[str] = VERB_PAIRS[0], progress: bool = False
 ) -> ImageDataset:
     """Load imSitu's images of two verbs: label ``verb`` (positive: the first of `pair`), protected ``gender``.
 
@@ -52,17 +44,9 @@ def load_imsitu(
     """
     folder, frame = _annotations(data_dir, pair)
     check_complete(folder, (IMAGES,))
-    return build(
-        f"imsitu-{pair[0]}-{pair[1]}",
-        frame,
-        folder / IMAGES,
-        target="verb",
-        positive=pair[0],
-        protected="gender",
-        size=size,
-        description=DESCRIPTION,
-        progress=progress,
-    )
+    name = f"imsitu-{pair[0]}-{pair[1]}"
+    people = Dataset.from_frame(frame, target="verb", positive=pair[0], protected="gender", name=name)
+    return build(people, folder / IMAGES, size=size, description=DESCRIPTION, progress=progress)
 
 
 def imsitu_counts(data_dir: DataDir = None, *, pair: Sequence[str] = VERB_PAIRS[0]) -> dict[tuple[str, int, str], int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import DataDir, read_official
 from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
@@ -41,14 +42,5 @@ def load_waterbirds(data_dir: DataDir = None, *, size: int = 96, progress: bool 
         raise InputError(f"{folder / TABLE} is not the official file: y, place or split holds an unknown value.")
     frame = coded.rename(columns={"y": "bird", "place": "background"})
     frame.insert(0, "file", table["img_filename"])
-    return build(
-        "waterbirds",
-        frame,
-        folder,
-        target="bird",
-        positive="waterbird",
-        protected="background",
-        size=size,
-        description=DESCRIPTION,
-        progress=progress,
-    )
+    birds = Dataset.from_frame(frame, target="bird", positive="waterbird", protected="background", name="waterbirds")
+    return build(birds, folder, size=size, description=DESCRIPTION, progress=progress)

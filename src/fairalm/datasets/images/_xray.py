@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._files import DataDir
 from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import ImageDataset
@@ -41,15 +42,5 @@ def load_xray(data_dir: DataDir = None, *, size: int = 96, progress: bool = Fals
             mask = folder / name / MASKS / image.name
             masks.append(mask if mask.exists() else None)
     frame = pd.DataFrame(rows, columns=["file", "tb", "hospital"])
-    return build(
-        "xray",
-        frame,
-        folder,
-        target="tb",
-        protected="hospital",
-        size=size,
-        kind="grey",
-        masks=masks,
-        description=DESCRIPTION,
-        progress=progress,
-    )
+    lungs = Dataset.from_frame(frame, target="tb", protected="hospital", name="xray")
+    return build(lungs, folder, size=size, kind="grey", masks=masks, description=DESCRIPTION, progress=progress)

@@ -49,9 +49,7 @@ def read_cached(jobs: Sequence[Job], *, size: int, kind: Kind, progress: bool) -
     """Decode files, or read what was decoded before.
 
     The cache is a folder that is renamed into place when it is complete: an interrupted run leaves none, and of two
-    processes that make the same one, the last wins. Its name is a digest of the files' names, sizes, times and modes
-    and of how they are decoded, so that a changed file is decoded again. A job is the tuple of a path; for a mask, of
-    its path and that of its image.
+    processes that make the same one, the last wins. Its name is a digest of the files and of how they are decoded.
     """
     folder = cache_folder() / _fingerprint(jobs, size, kind)
     found = _open(folder, len(jobs))

@@ -1,4 +1,4 @@
-"""Small synthetic images for which the decisive and the misleading pixels are known."""
+"""Synthetic images: coloured digits, and scenes for which the decisive and the misleading pixels are known."""
 
 from __future__ import annotations
 
@@ -10,21 +10,72 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairalm._validation import IntArray
-from fairalm.datasets.images._checks import check_correlation, check_whole
+from fairalm._validation import FloatArray, IntArray
+from fairalm.datasets.images._build import check_whole
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
-from fairalm.datasets.images._digits import draw_groups
 from fairalm.exceptions import InputError
 
-GROUPS = ("blue", "red")
+SIZE = 28  # of a digit
+COLOURS = {"blue": (0.25, 0.45, 1.0), "red": (1.0, 0.35, 0.25)}
+DIGITS = (
+    "The label says that a handwritten digit is 5 or more; the protected attribute is the colour it is drawn in. Digits"
+    " of scikit-learn (Alpaydin and Kaynak 1998), enlarged from 8 × 8."
+)
 TINTS = np.array([(-40.0, -8.0, 48.0), (48.0, -8.0, -40.0)])  # of the square, one row per group
 CONTRAST = 270.0  # of the strongest stripes, in grey levels, times the root of the size: large discs are easier
 NOISE = 30.0  # standard deviation, in grey levels
 TILT = 0.25  # of the stripes, radians either way
-DESCRIPTION = (
+SCENES = (
     "The label says that the stripes on a disc run upright (0: level); the protected attribute is the colour of a"
     " square elsewhere in the image. Synthetic."
 )
+
+
+def coloured_digits(
+    n: int | None = None, *, correlation: float = 0.9, random_state: int | np.random.RandomState | None = 0
+) -> ImageDataset:
+    """Colour scikit-learn's digits: label ``high`` (5 or more), protected ``colour``; 28 × 28 pixels.
+
+    Shape and colour are in the same pixels, so no mask can tell them apart; :func:`scenes` has masks.
+
+    Parameters
+    ----------
+    n : int, optional
+        Number of digits, drawn without replacement; all 1,797 if left out.
+    correlation : float
+        Between label and colour: at 0 they are independent, at 1 all high digits are red and all others blue.
+    random_state : int, RandomState or None
+        The same number gives the same images.
+
+    Examples
+    --------
+    >>> data = coloured_digits(500, correlation=1.0)
+    >>> pd.crosstab(data.groups, data.y).to_numpy().diagonal().sum()
+    np.int64(500)
+    """
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    if n is not None:
+        check_whole("n", n, 2, len(digits.target))
+    rng = check_random_state(random_state)
+    chosen = np.arange(len(digits.target)) if n is None else np.sort(rng.permutation(len(digits.target))[:n])
+    digit = digits.target[chosen]
+    high = (digit >= 5).astype(np.int64)
+    colour = _draw_groups(high, correlation, rng)
+    spread = _enlarging(8, SIZE)
+    ink = np.einsum("ai,nij,bj->nab", spread, digits.images[chosen] / 16, spread)
+    pixels = np.round(255 * ink[..., None] * np.array(list(COLOURS.values()))[colour][:, None, None]).astype(np.uint8)
+    frame = pd.DataFrame({"digit": digit, "high": high, "colour": np.array(list(COLOURS))[colour]})
+    frame.insert(0, "file", [f"digit-{row:04d}" for row in chosen])
+    return ImageDataset("coloured-digits", pixels, frame, "high", 1, ("colour",), description=DIGITS)
+
+
+def _enlarging(small: int, large: int) -> FloatArray:
+    """Matrix that interpolates a column of pixels linearly."""
+    where = np.clip((np.arange(large) + 0.5) * small / large - 0.5, 0, small - 1)
+    weights: FloatArray = np.maximum(0, 1 - np.abs(where[:, None] - np.arange(small)))
+    return weights
 
 
 def scenes(
@@ -37,10 +88,9 @@ def scenes(
 ) -> ImageDataset:
     """Make images of a striped disc and a coloured square: label ``upright``, protected ``group``.
 
-    The direction of the stripes is the label, the colour of the square is the group. Disc and square lie at random
-    places that do not overlap, on a noisy background. The colour is easy to see; the stripes are harder to learn and in
-    some images too faint to see, so a net gains by using the square, the more the higher the correlation. `masks` are
-    the disc, `spurious_masks` the square.
+    The direction of the stripes is the label, the colour of the square is the group. The colour is easy to see; the
+    stripes are harder to learn and in some images too faint to see, so a net gains by using the square, the more the
+    higher the correlation. `masks` are the disc, `spurious_masks` the square.
 
     Parameters
     ----------
@@ -68,29 +118,18 @@ def scenes(
     """
     check_whole("n", n, 2)
     check_whole("size", size, 24)
-    check_correlation(correlation)
     rng = check_random_state(random_state)
     if counts is None:
         label = rng.permutation(np.arange(n) % 2)
-        group = draw_groups(label, correlation, rng)
-        frame = pd.DataFrame({"upright": label, "group": np.array(GROUPS)[group]})
+        group = _draw_groups(label, correlation, rng)
+        frame = pd.DataFrame({"upright": label, "group": np.array(list(COLOURS))[group]})
     else:
         frame, group = _counted(counts, rng)
     frame.insert(0, "file", [f"scene-{row:05d}" for row in range(len(frame))])
     drawn = [_draw(label, which, size, rng) for label, which in zip(frame["upright"], group, strict=True)]
     pixels, discs, squares = (np.stack(part) for part in zip(*drawn, strict=True))
-    return ImageDataset(
-        "scenes",
-        pixels,
-        frame,
-        "upright",
-        1,
-        ("group",),
-        masks=discs,
-        has_mask=np.ones(len(frame), dtype=bool),
-        description=DESCRIPTION,
-        spurious_masks=squares,
-    )
+    has_mask = np.ones(len(frame), dtype=bool)
+    return ImageDataset("scenes", pixels, frame, "upright", 1, ("group",), discs, has_mask, (), SCENES, squares)
 
 
 def _counted(counts: Mapping[tuple[Any, ...], int], rng: np.random.RandomState) -> tuple[pd.DataFrame, IntArray]:
@@ -138,3 +177,11 @@ def _draw(
     image = np.repeat((background + strength * stripes * disc)[..., None], 3, axis=2)
     image += TINTS[group] * square[..., None] + rng.normal(0, NOISE, image.shape)
     return np.round(image).clip(0, 255).astype(np.uint8), disc.astype(np.uint8), square.astype(np.uint8)
+
+
+def _draw_groups(label: IntArray, correlation: float, rng: np.random.RandomState) -> IntArray:
+    """Random groups 0 and 1 whose expected correlation with the label is this."""
+    if not 0 <= correlation <= 1:
+        raise InputError(f"correlation must lie between 0 (independent) and 1 (the same); got {correlation!r}.")
+    agree = rng.random_sample(len(label)) < (1 + correlation) / 2
+    return np.where(agree, label, 1 - label)
