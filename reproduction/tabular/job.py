@@ -47,11 +47,7 @@ class TableJob(Job):
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
         """Try every setting on the validation rows, fit the chosen one again on all but the test rows, and test it.
 
-        Returns
-        -------
-        dict
-            The ``runs`` on the validation rows, and for each way to choose the position ``chosen`` and the figures on
-            the test rows.
+        The result has the ``runs`` on the validation rows and, for each of ``CHOICES``, figures on the test rows.
         """
         row = ROWS[self.row]
         with warnings.catch_warnings(), threadpool_limits(1):

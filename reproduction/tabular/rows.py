@@ -18,6 +18,14 @@ from reproduction.types import FloatArray
 
 Setting = Mapping[str, Any]
 STRENGTHS = tuple({"C": C} for C in (0.1, 0.3, 1.0, 3.0, 10.0))
+TOLERANCES = tuple({"tol": tol} for tol in (0.002, 0.005, 0.01, 0.02, 0.05))
+STEPS = tuple({"eta": eta} for eta in (0.1, 0.3, 1.0, 3.0, 10.0))
+#: Zafar's covariance as published, and conditioned on y = 1, which is nearer to equal opportunity
+COVARIANCES = (
+    {"share": 0.0, "among": "everyone"},
+    *({"share": share, "among": "positives"} for share in (0.0, 0.25, 0.5, 0.75)),
+)
+EXACT = EqualOpportunity(tol=0.0)  # the paper's constraint is an equality
 ROUNDS = 50  # T of Algorithm 1
 
 
@@ -48,53 +56,31 @@ def _logistic(C: float = 1.0) -> LogisticRegression:
     return LogisticRegression(C=C, solver="newton-cholesky")
 
 
-def _fairalm(estimator: Any, seed: int, **settings: Any) -> FairALMClassifier:
-    # the paper's constraint is an equality
-    return FairALMClassifier(estimator, constraint=EqualOpportunity(tol=0.0), random_state=seed, **settings)
+def _hardt(setting: Setting, seed: int) -> Any:
+    return HardtClassifier(_logistic(**setting), random_state=seed)
+
+
+def _agarwal(setting: Setting, seed: int) -> Any:
+    return AgarwalClassifier(_logistic(), random_state=seed, **setting)
+
+
+def _algorithm_1(setting: Setting, seed: int) -> Any:
+    rounds = {"method": FairALMLinear(**setting), "predictor": "last", "max_iter": ROUNDS, "early_stop": False}
+    return FairALMClassifier(_logistic(), constraint=EXACT, random_state=seed, **rounds)
+
+
+def _default(setting: Setting, seed: int) -> Any:
+    return FairALMClassifier(_logistic(**setting), constraint=EXACT, random_state=seed)
 
 
 #: name on the command line -> row, in the order of the table
 ROWS: dict[str, Row] = {
-    "zafar": Row(
-        "Zafar et al.",
-        "#8c6d31",
-        lambda setting, seed: ZafarClassifier(**setting),
-        # the covariance as published, and conditioned on y = 1, which is nearer to equal opportunity
-        (
-            {"share": 0.0, "among": "everyone"},
-            *({"share": share, "among": "positives"} for share in (0.0, 0.25, 0.5, 0.75)),
-        ),
-    ),
-    "hardt": Row(
-        "Hardt et al.",
-        "#b5651d",
-        lambda setting, seed: HardtClassifier(_logistic(**setting), random_state=seed),
-        STRENGTHS,
-        needs_group=True,
-    ),
+    "zafar": Row("Zafar et al.", "#8c6d31", lambda setting, seed: ZafarClassifier(**setting), COVARIANCES),
+    "hardt": Row("Hardt et al.", "#b5651d", _hardt, STRENGTHS, needs_group=True),
     "donini": Row("Donini et al.", "#7b4173", lambda setting, seed: DoniniClassifier(**setting), STRENGTHS),
-    "agarwal": Row(
-        "Agarwal et al.",
-        "#c0392b",
-        lambda setting, seed: AgarwalClassifier(_logistic(), random_state=seed, **setting),
-        tuple({"tol": tol} for tol in (0.002, 0.005, 0.01, 0.02, 0.05)),
-    ),
-    "algorithm-1": Row(
-        "FairALM, Algorithm 1 as written",
-        "#3b76b5",
-        lambda setting, seed: _fairalm(
-            _logistic(),
-            seed,
-            method=FairALMLinear(**setting),
-            predictor="last",
-            max_iter=ROUNDS,
-            early_stop=False,
-        ),
-        tuple({"eta": eta} for eta in (0.1, 0.3, 1.0, 3.0, 10.0)),
-    ),
-    "fairalm": Row(
-        "FairALM, our default", "#0b3d75", lambda setting, seed: _fairalm(_logistic(**setting), seed), STRENGTHS
-    ),
+    "agarwal": Row("Agarwal et al.", "#c0392b", _agarwal, TOLERANCES),
+    "algorithm-1": Row("FairALM, Algorithm 1 as written", "#3b76b5", _algorithm_1, STEPS),
+    "fairalm": Row("FairALM, our default", "#0b3d75", _default, STRENGTHS),
     "plain": Row("plain", "#444444", lambda setting, seed: _logistic(**setting), STRENGTHS, is_fair=False),
     "constant": Row("constant", "#999999", lambda setting, seed: DummyClassifier(), ({},), is_fair=False),
 }

@@ -55,19 +55,13 @@ LEGEND = (
 
 
 def summarise(results: Results) -> pd.DataFrame:
-    """Mean and spread over the seeds.
+    """One line per protected attribute in or out, way to choose, data set and method, in percent over the seeds.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One line per protected attribute in or out, way to choose, data set and method. Percent: ``error``, ``deo``,
-        ``signed``, ``fpr``, each with ``_sd`` (over the seeds) or ``_se`` (of the mean; seeds share rows, so it is a
-        little too small), and ``chance``, the DEO of a model without a gap on as many rows. ``constants`` counts the
-        seeds whose model predicts one label for every row.
+    ``error``, ``deo``, ``signed`` and ``fpr`` are means, each with ``_sd`` or ``_se`` (of the mean; seeds share rows,
+    so it is a little too small); ``chance`` is the DEO of a model without a gap on as many rows; ``constants`` counts
+    the seeds whose model predicts one label for every row.
     """
-    lines = [
-        {**result["config"], "choice": choice, **result["choices"][choice]} for result in results for choice in CHOICES
-    ]
+    lines = [{**r["config"], "choice": choice, **r["choices"][choice]} for r in results for choice in CHOICES]
     frame = pd.DataFrame(lines).drop(columns="entry", errors="ignore")
     frame["constants"] = frame["selection"].isin((0.0, 1.0))
     percent = [*SPREAD, "chance"]
