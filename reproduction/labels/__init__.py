@@ -83,7 +83,7 @@ class Labels(Experiment):
 
     def markdown(self, results: Results) -> Iterator[Block]:
         """The same, with all labels and all settings that were tried."""
-        return markdown_blocks(results)
+        return markdown_blocks(results, summarise(results))
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
         yield "labels.png", draw(summarise(results))
