@@ -16,8 +16,7 @@ from reproduction.experiment import Block, Experiment, Result, Results
 from reproduction.figures import new_figure, tidy
 from reproduction.options import Names, Option, names, whole
 from reproduction.page import Model, Page
-from reproduction.tabular.job import PARTS, TABLES, TableJob
-from reproduction.tabular.rows import ROWS
+from reproduction.tabular.job import PARTS, ROWS, TABLES, TableJob
 from reproduction.tabular.table import MAIN, PAPER, blocks, latex, markdown_blocks, printed_blocks, summarise
 
 KINDS = {"fairalm": FAIRALM_MODEL, "algorithm-1": FAIRALM_MODEL, "plain": PLAIN_MODEL, "constant": PLAIN_MODEL}
