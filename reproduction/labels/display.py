@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm.measures.text import with_interval
 from reproduction.experiment import Block, Result, Results, Table
 from reproduction.figures import COLORS, new_figure, tidy
 from reproduction.labels.job import BATCH_SIZE, EPOCHS, GROUPS, SIZE
 from reproduction.labels.table import DEFAULT, FAIR, LEAST_DEO, LEVEL, PAPER, TRIED, F, U, chosen, sentences, tried
+from reproduction.seeds import column_text
 
 #: method -> place in its row, so that intervals do not hide each other, marker, color, words
 DRAWN = {
@@ -74,7 +74,7 @@ def all_labels(table: pd.DataFrame, protected: str) -> Table:
     lines = []
     for (label, method), row in rows_of(table, protected).items():
         if method == U:
-            people = "" if pd.isna(row["people"]) else f"{row['people']:.0f}"
+            people: str = "" if pd.isna(row["people"]) else f"{row['people']:.0f}"
             figures = _deo(row), _interval(row, "precision"), _interval(row, "error")
             lines.append([_spaced(label), people, *figures, "yes" if row["is_screened"] else ""])
     return Table(["label", "people", "DEO", "precision", "error", "screened"], lines)
@@ -122,9 +122,7 @@ def _deo(row: Result | None) -> str:
 
 
 def _interval(row: Result | None, name: str, *, sign: str = "") -> str:
-    if row is None or pd.isna(row[name]):
-        return "" if row is None else "undefined"
-    return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], 0, unit="", scale=1, sign=sign)
+    return "" if row is None else column_text(row, name, 0, scale=1, sign=sign) or "undefined"
 
 
 def draw(table: pd.DataFrame) -> Any:

@@ -63,11 +63,9 @@ class Tabular(Experiment):
         return {"table": summarise(results)}
 
     def text(self, results: Results) -> Iterable[Block]:
-        """A table per data set, with and without the protected attribute."""
         return printed_blocks(summarise(results))
 
     def markdown(self, results: Results) -> Iterable[Block]:
-        """The same, with more columns."""
         return markdown_blocks(summarise(results))
 
     def files(self, results: Results) -> dict[str, str]:

@@ -54,16 +54,6 @@ class Row:
     is_fair: bool = True  # whether fit takes the protected attribute
     needs_group: bool = False  # whether predict takes it too
 
-    def fit(self, setting: Setting, seed: int, X: FloatArray, y: Any, groups: Any) -> Any:
-        protected = {"sensitive_features": groups} if self.is_fair else {}
-        return self.make(setting, seed).fit(X, y, **protected)
-
-    def probabilities(self, model: Any, X: FloatArray, groups: Any) -> FloatArray:
-        """The probability that each row is predicted 1; 0 or 1 unless the method is randomised."""
-        protected = {"sensitive_features": groups} if self.needs_group else {}
-        predict = getattr(model, "expected_predict", model.predict)
-        return np.asarray(predict(X, **protected), dtype=float)
-
 
 def _logistic(C: float = 1.0) -> LogisticRegression:
     return LogisticRegression(C=C, solver="newton-cholesky")
@@ -78,7 +68,7 @@ def _agarwal(setting: Setting, seed: int) -> Any:
 
 
 def _algorithm_1(setting: Setting, seed: int) -> Any:
-    rounds = {"method": FairALMLinear(**setting), "predictor": "last", "max_iter": ROUNDS, "early_stop": False}
+    rounds: Any = {"method": FairALMLinear(**setting), "predictor": "last", "max_iter": ROUNDS, "early_stop": False}
     return FairALMClassifier(_logistic(), constraint=EXACT, random_state=seed, **rounds)
 
 
@@ -150,12 +140,15 @@ class SplitData:
         prepared = preprocess(self.X).fit(self.X.iloc[fitted])
         X, unseen = (np.asarray(prepared.transform(self.X.iloc[part])) for part in (fitted, measured))
         y, groups = self.y[measured], self.groups[measured]
+        to_fit = {"sensitive_features": self.groups[fitted]} if row.is_fair else {}
+        to_predict = {"sensitive_features": groups} if row.needs_group else {}
 
         def run(setting: Setting) -> dict[str, Any]:
             begin = time.perf_counter()
-            model = row.fit(setting, seed, X, self.y[fitted], self.groups[fitted])
+            model = row.make(setting, seed).fit(X, self.y[fitted], **to_fit)
             seconds = time.perf_counter() - begin
-            predicted = row.probabilities(model, unseen, groups)
+            predict = getattr(model, "expected_predict", model.predict)  # probabilities if the method is randomised
+            predicted = np.asarray(predict(unseen, **to_predict), dtype=float)
             result = {**figures(predicted, y, self.is_second[measured]), "seconds": seconds}
             if measured is self.test and np.isin(predicted, (0.0, 1.0)).all():  # a randomised method has no counts
                 result["entry"] = splits_entry(y, predicted == 1, sensitive_features=groups, target=1)

@@ -88,15 +88,13 @@ def check_reward(families: Sequence[Family], rounds: int, *, bound: float = 1.0)
             right = plays.eta * plays.largest**2 * saddle.log_term(plays.rounds)
             yield Case(f"{family.name}, η = {eta:g}", plays.rounds, saddle.reward_excess(plays, limit), right)
 
-    def halved(cases: Iterable[Case]) -> Iterator[Case]:
-        return (case._replace(bound=case.bound / 2.0) for case in cases)
-
     free = list(cases(None))
+    half, kept = ([case._replace(bound=case.bound / 2.0) for case in games] for games in (free, cases(bound)))
     left = "max over λ of Σ λ d_t - (λ - λ_t)²/2η, less Σ λ_t d_t"
     return [
         check("lemma, appendix", f"{left} ≤ η L² (log T + 1)", free),
-        check("lemma, main text", f"{left} ≤ η/2 L² (log T + 1)", halved(free)),
-        check("lemma, main text, |λ_t| ≤ B", f"the same, for |λ| ≤ B = {bound:g}", halved(cases(bound))),
+        check("lemma, main text", f"{left} ≤ η/2 L² (log T + 1)", half),
+        check("lemma, main text, |λ_t| ≤ B", f"the same, for |λ| ≤ B = {bound:g}", kept),
     ]
 
 
