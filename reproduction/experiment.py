@@ -105,9 +105,11 @@ def markdown_of(blocks: Iterable[Block]) -> str:
     | --- | ---: |
     | plain | 14.9 |
     """
-    return "\n\n".join(block if isinstance(block, str) else _markdown_table(block) for block in blocks) + "\n"
 
+    def text(block: Block) -> str:
+        if isinstance(block, str):
+            return block
+        bars = ["---"] * block.left + ["---:"] * (len(block.head) - block.left)
+        return "\n".join("| " + " | ".join(line) + " |" for line in [block.head, bars, *block.rows])
 
-def _markdown_table(table: Table) -> str:
-    bars = ["---"] * table.left + ["---:"] * (len(table.head) - table.left)
-    return "\n".join("| " + " | ".join(line) + " |" for line in [table.head, bars, *table.rows])
+    return "\n\n".join(map(text, blocks)) + "\n"

@@ -101,11 +101,9 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        """Refuse what cannot be parsed."""
         raise InputError(message.removeprefix("argument "))
 
     def add_options(self, kind: Any) -> None:
-        """Add the options of a dataclass."""
         for name, default, option in options_of(kind):
             flags = ["--" + name.replace("_", "-")] if name != "out" else ["-o", "--out"]
             if default is False:

@@ -73,7 +73,6 @@ class Labels(Experiment):
         return {"lr": chosen(results, "lr"), "eta": chosen(results, "eta")}
 
     def text(self, results: Results) -> Iterator[Block]:
-        """The paper's table, what happens to precision, and both in sentences."""
         table = summarise(results)
         for block in main_blocks(table, "{}"):
             yield block
@@ -82,8 +81,7 @@ class Labels(Experiment):
         yield from (LEGEND, settings_text(results), *sentences(table))
 
     def markdown(self, results: Results) -> Iterator[Block]:
-        """The same, with all labels and all settings that were tried."""
-        return markdown_blocks(results)
+        return markdown_blocks(results, summarise(results))
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
         yield "labels.png", draw(summarise(results))

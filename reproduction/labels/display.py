@@ -7,28 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm.measures.text import with_interval
-from reproduction.experiment import Block, Results, Table
+from reproduction.experiment import Block, Result, Results, Table
 from reproduction.figures import COLORS, new_figure, tidy
 from reproduction.labels.job import BATCH_SIZE, EPOCHS, GROUPS, SIZE
-from reproduction.labels.table import (
-    DEFAULT,
-    LEAST_DEO,
-    LEVEL,
-    PAPER,
-    TRIED,
-    F,
-    Row,
-    U,
-    chosen,
-    labels_shown,
-    rows_of,
-    sentences,
-    summarise,
-    tried,
-)
+from reproduction.labels.table import DEFAULT, FAIR, LEAST_DEO, LEVEL, PAPER, TRIED, F, U, chosen, sentences, tried
+from reproduction.seeds import column_text
 
-FAIR = {F: "F", DEFAULT: "default"}
 #: method -> place in its row, so that intervals do not hide each other, marker, color, words
 DRAWN = {
     U: (-0.24, "o", COLORS[U], "U, unconstrained"),
@@ -43,14 +27,25 @@ LEGEND = (
 )
 
 
+def rows_of(table: pd.DataFrame, protected: str) -> dict[tuple[str, str], Result]:
+    """The rows for one protected attribute, by label and method."""
+    part = table[table["protected"] == protected].to_dict("records")
+    return {(str(row["label"]), str(row["method"])): {str(name): row[name] for name in row} for row in part}
+
+
+def labels_shown(table: pd.DataFrame, protected: str) -> list[str]:
+    """The labels that pass the screen, by falling DEO of the unconstrained net, then those that only the paper has."""
+    rows = table[(table["protected"] == protected) & (table["method"] == U)].sort_values("deo", ascending=False)
+    chosen = [str(label) for label in rows.loc[rows["is_screened"], "label"]]
+    return chosen + [label for label in rows["label"] if label in PAPER[protected] and label not in chosen]
+
+
 def main_blocks(table: pd.DataFrame, title: str) -> Iterator[Block]:
     """The paper's table, and what the methods do to precision; `title` is a template."""
-    for protected in GROUPS:
-        yield title.format(f"DEO, protected: {protected}")
-        yield deo_table(table, protected)
-    for protected in GROUPS:
-        yield title.format(f"Precision, protected: {protected}")
-        yield precision_table(table, protected)
+    for name, make in (("DEO", deo_table), ("Precision", precision_table)):
+        for protected in GROUPS:
+            yield title.format(f"{name}, protected: {protected}")
+            yield make(table, protected)
 
 
 def deo_table(table: pd.DataFrame, protected: str) -> Table:
@@ -76,17 +71,12 @@ def precision_table(table: pd.DataFrame, protected: str) -> Table:
 
 def all_labels(table: pd.DataFrame, protected: str) -> Table:
     """Every label without a constraint; `people` are those of the smaller of the two cells of DEO."""
-    lines = [
-        [
-            _spaced(label),
-            "" if pd.isna(row["people"]) else f"{row['people']:.0f}",
-            _deo(row),
-            *(_interval(row, name) for name in ("precision", "error")),
-            "yes" if row["is_screened"] else "",
-        ]
-        for (label, method), row in rows_of(table, protected).items()
-        if method == U
-    ]
+    lines = []
+    for (label, method), row in rows_of(table, protected).items():
+        if method == U:
+            people: str = "" if pd.isna(row["people"]) else f"{row['people']:.0f}"
+            figures = _deo(row), _interval(row, "precision"), _interval(row, "error")
+            lines.append([_spaced(label), people, *figures, "yes" if row["is_screened"] else ""])
     return Table(["label", "people", "DEO", "precision", "error", "screened"], lines)
 
 
@@ -102,9 +92,8 @@ def settings_text(results: Results) -> str:
     )
 
 
-def markdown_blocks(results: Results) -> Iterator[Block]:
+def markdown_blocks(results: Results, table: pd.DataFrame) -> Iterator[Block]:
     """All tables and what they say."""
-    table = summarise(results)
     yield from (settings_text(results), LEGEND, *main_blocks(table, "**{}**"))
     yield "\n".join(f"- {text}" for text in sentences(table))
     for protected in GROUPS:
@@ -118,7 +107,7 @@ def markdown_blocks(results: Results) -> Iterator[Block]:
         yield Table([setting, *names.values()], rows)
 
 
-def _title(row: Row) -> str:
+def _title(row: Result) -> str:
     return _spaced(row["label"]) + ("" if row["is_screened"] else " †")
 
 
@@ -126,16 +115,14 @@ def _spaced(label: str) -> str:
     return label.replace("_", " ")
 
 
-def _deo(row: Row | None) -> str:
+def _deo(row: Result | None) -> str:
     if row is None or pd.isna(row["deo"]):
         return "" if row is None else str(row["note"])
     return _interval(row, "deo") + ("*" if row["q"] < LEVEL else "")
 
 
-def _interval(row: Row | None, name: str, *, sign: str = "") -> str:
-    if row is None or pd.isna(row[name]):
-        return "" if row is None else "undefined"
-    return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], 0, unit="", scale=1, sign=sign)
+def _interval(row: Result | None, name: str, *, sign: str = "") -> str:
+    return "" if row is None else column_text(row, name, 0, scale=1, sign=sign) or "undefined"
 
 
 def draw(table: pd.DataFrame) -> Any:

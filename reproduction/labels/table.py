@@ -8,33 +8,28 @@ import numpy as np
 import pandas as pd
 from scipy.stats import false_discovery_control, fisher_exact
 
-from fairalm.measures import difference_interval
+from fairalm.measures import Measure, difference_interval
 from fairalm.selection import nvp
 from reproduction.experiment import Result, Results
 from reproduction.labels.job import GROUPS, METHODS, Counts, measures
+from reproduction.seeds import columns
 
-#: The paper's "Identifying Unfair Labels in CelebA dataset": protected -> label -> DEO of U and of F, in percent
-PAPER: dict[str, dict[str, tuple[float, float]]] = {
-    "Male": {
-        "Attractive": (28, 3),
-        "Bangs": (4, 2),
-        "High_Cheekbones": (18, 0),
-        "Mouth_Slightly_Open": (11, 3),
-        "Smiling": (10, 0),
-    },
-    "Young": {
-        "Attractive": (8, 1),
-        "Heavy_Makeup": (11, 1),
-        "High_Cheekbones": (7, 0),
-        "Male": (6, 0),
-        "Wearing_Lipstick": (12, 4),
-    },
-}
+#: The paper's "Identifying Unfair Labels in CelebA dataset": a label and its DEO of U and of F in percent, where Male
+#: is protected, and another where Young is
+PRINTED = (
+    ("Attractive", (28, 3), "Attractive", (8, 1)),
+    ("Bangs", (4, 2), "Heavy_Makeup", (11, 1)),
+    ("High_Cheekbones", (18, 0), "High_Cheekbones", (7, 0)),
+    ("Mouth_Slightly_Open", (11, 3), "Male", (6, 0)),
+    ("Smiling", (10, 0), "Wearing_Lipstick", (12, 4)),
+)
+PAPER = {"Male": {line[0]: line[1] for line in PRINTED}, "Young": {line[2]: line[3] for line in PRINTED}}
 LEAST_PRECISION, LEAST_DEO = 0.70, 0.04  # of the unconstrained net, for a label to be in the table
 NEAR = 5.0  # the paper: FairALM's precision differs by at most so many points
 U, F, DEFAULT = METHODS
+FAIR = {F: "F", DEFAULT: "default"}
+NO_MEASURES = {name: Measure(name, None, None, None, 0, 0) for name in ("precision", "error", "deo")}
 LEVEL = 0.05  # a gap is called one if chance alone gives it less often than this
-Row = Result
 #: The paper names no step sizes: both are chosen once for all labels, on these pairs of protected attribute and label
 TRIED = (("Male", "Attractive"), ("Male", "Smiling"), ("Young", "Wearing_Lipstick"))
 
@@ -113,14 +108,11 @@ def summarise(results: Results) -> pd.DataFrame:
 
 
 def _figures(counts: dict[str, Counts], protected: str, why: str) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for part, prefix in (("valid", "valid_"), ("test", "")):
-        found: Any = measures(counts[part], protected) if counts else dict.fromkeys(("precision", "error", "deo"))
-        for name, measure in found.items():
-            for end, value in (("", "value"), ("_low", "low"), ("_high", "high"))[: 1 if prefix else 3]:
-                number = getattr(measure, value, None)
-                row[prefix + name + end] = None if number is None else 100 * number
-            row["note"] = why or getattr(measure, "note", "")  # the last is DEO on the test part
+    """The columns of one net; without counts, which `why` explains, they are empty."""
+    valid, test = (measures(counts[part], protected) if counts else NO_MEASURES for part in ("valid", "test"))
+    own = columns(valid, scale=100)
+    row: dict[str, Any] = {"valid_precision": own["precision"], "note": why or test["deo"].note}
+    row |= {"valid_error": own["error"], "valid_deo": own["deo"], **columns(test, scale=100)}
     cells = zip(counts["test"]["fn"], counts["test"]["tp"], strict=True) if counts else ()
     return row | {"people": min(map(sum, cells), default=None)}
 
@@ -146,19 +138,6 @@ def _against(plain: dict[str, Counts], own: dict[str, Counts], protected: str, m
     return row
 
 
-def rows_of(table: pd.DataFrame, protected: str) -> dict[tuple[str, str], Row]:
-    """The rows for one protected attribute, by label and method."""
-    part = table[table["protected"] == protected].to_dict("records")
-    return {(str(row["label"]), str(row["method"])): {str(name): row[name] for name in row} for row in part}
-
-
-def labels_shown(table: pd.DataFrame, protected: str) -> list[str]:
-    """The labels that pass the screen, by falling DEO of the unconstrained net, then those that only the paper has."""
-    rows = table[(table["protected"] == protected) & (table["method"] == U)].sort_values("deo", ascending=False)
-    chosen = [str(label) for label in rows.loc[rows["is_screened"], "label"]]
-    return chosen + [label for label in rows["label"] if label in PAPER[protected] and label not in chosen]
-
-
 def sentences(table: pd.DataFrame) -> list[str]:
     """The table in sentences."""
     plain = table[table["method"] == U].set_index(["protected", "label"])
@@ -176,7 +155,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
         f" would do so in about {LEVEL * len(known):.0f}. Adjusted for the number of pairs,"
         f" {(known['q'] < LEVEL).sum()} gaps remain.",
     ]
-    for method, name in ((F, "F"), (DEFAULT, "default")):
+    for method, name in FAIR.items():
         rows = table[(table["method"] == method) & table["is_screened"]].set_index(["protected", "label"])
         if not rows.empty:
             texts.append(

@@ -16,8 +16,7 @@ from reproduction.experiment import Block, Experiment, Result, Results
 from reproduction.figures import new_figure, tidy
 from reproduction.options import Names, Option, names, whole
 from reproduction.page import Model, Page
-from reproduction.tabular.job import PARTS, TABLES, TableJob
-from reproduction.tabular.rows import ROWS
+from reproduction.tabular.job import PARTS, ROWS, TABLES, TableJob
 from reproduction.tabular.table import MAIN, PAPER, blocks, latex, markdown_blocks, printed_blocks, summarise
 
 KINDS = {"fairalm": FAIRALM_MODEL, "algorithm-1": FAIRALM_MODEL, "plain": PLAIN_MODEL, "constant": PLAIN_MODEL}
@@ -64,11 +63,9 @@ class Tabular(Experiment):
         return {"table": summarise(results)}
 
     def text(self, results: Results) -> Iterable[Block]:
-        """A table per data set, with and without the protected attribute."""
         return printed_blocks(summarise(results))
 
     def markdown(self, results: Results) -> Iterable[Block]:
-        """The same, with more columns."""
         return markdown_blocks(summarise(results))
 
     def files(self, results: Results) -> dict[str, str]:
@@ -90,24 +87,17 @@ class Tabular(Experiment):
 
 
 def _model(result: Result) -> Model:
-    row, chosen = result["config"]["row"], result["choices"][MAIN]
-    kind = KINDS.get(row, OTHER_MODEL)
-    return Model(
-        row,
-        kind,
-        chosen.get("entry") or _expectations(chosen),
-        seed=result["config"]["seed"],
-        seconds=chosen["seconds"],
-        settings={"tol": 0.0 if kind == FAIRALM_MODEL else None},
-    )
+    row, seed, chosen = result["config"]["row"], result["config"]["seed"], result["choices"][MAIN]
+    kind, entry = KINDS.get(row, OTHER_MODEL), chosen.get("entry") or _expectations(chosen)
+    return Model(row, kind, entry, seed, chosen["seconds"], {"tol": 0.0 if kind == FAIRALM_MODEL else None})
 
 
 def _expectations(chosen: Result) -> dict[str, Any]:
     """The entry of a randomised method, which has expected figures and no counts."""
-    sizes = {"error": (chosen["rows"], chosen["rows"]), "deo": (sum(chosen["positives"]), min(chosen["positives"]))}
-    none = {"low": None, "high": None}
-    figures = {name: {"value": chosen[name], **none, "n": n, "n_min": least} for name, (n, least) in sizes.items()}
-    return {"groups": {}, **figures}
+    rows, positives, none = chosen["rows"], chosen["positives"], {"low": None, "high": None}
+    error = {"value": chosen["error"], **none, "n": rows, "n_min": rows}
+    deo = {"value": chosen["deo"], **none, "n": sum(positives), "n_min": min(positives)}
+    return {"groups": {}, "error": error, "deo": deo}
 
 
 def tradeoff(lines: pd.DataFrame, name: str) -> Any:
@@ -121,23 +111,14 @@ def tradeoff(lines: pd.DataFrame, name: str) -> Any:
     if "fairalm" in by_row:
         axes.axvspan(0, by_row["fairalm"]["chance"], color="#e3efdd", lw=0, zorder=0, label="a model without any gap")
     for row, line in by_row.items():
-        root = np.sqrt(line["seeds"])
-        axes.errorbar(
-            line["deo"],
-            line["error"],
-            xerr=line["deo_sd"] / root,
-            yerr=line["error_sd"] / root,
-            fmt="D" if ROWS[row].needs_group else "o",
-            color=ROWS[row].color,
-            ms=8,
-            mec="white",
-            elinewidth=1,
-            zorder=3,
-            label=ROWS[row].title + (" (needs the group)" if ROWS[row].needs_group else ""),
-        )
-        printed = PAPER.get(row, {}).get(name)
-        if printed is not None:
-            axes.plot(printed.deo, printed.error, "o", mfc="none", mec=ROWS[row].color, ms=9, mew=1.4)
+        color, root = ROWS[row].color, np.sqrt(line["seeds"])
+        marker, needs = ("D", " (needs the group)") if ROWS[row].needs_group else ("o", "")
+        bars = {"xerr": line["deo_sd"] / root, "yerr": line["error_sd"] / root, "elinewidth": 1, "zorder": 3}
+        points = {"fmt": marker, "color": color, "ms": 8, "mec": "white", "label": ROWS[row].title + needs}
+        axes.errorbar(line["deo"], line["error"], **bars, **points)
+        if name in PAPER.get(row, {}):
+            printed = PAPER[row][name]
+            axes.plot(printed.deo, printed.error, "o", mfc="none", mec=color, ms=9, mew=1.4)
     axes.plot([], [], "o", mfc="none", mec="#666666", ms=9, label="ring: printed in the paper")
     axes.set(xlabel="test DEO, %", ylabel="test error, %")
     axes.set_xlim(left=-0.02 * axes.get_xlim()[1])  # a point at 0 is whole

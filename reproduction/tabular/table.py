@@ -9,8 +9,7 @@ import pandas as pd
 
 from fairalm.measures.text import plus_minus
 from reproduction.experiment import Block, Results, Table
-from reproduction.tabular.job import CHOICES, TABLES
-from reproduction.tabular.rows import ROWS
+from reproduction.tabular.job import CHOICES, ROWS, TABLES
 
 
 class Printed(NamedTuple):
@@ -25,18 +24,13 @@ class Printed(NamedTuple):
 #: row -> data set -> entry of the appendix's table "Standard Datasets", in percent; only the last row was measured for
 #: the paper, the others are quoted there
 PAPER: dict[str, dict[str, Printed]] = {
-    "zafar": {"adult": Printed(22.0, 5.0), "compas": Printed(31.0, 10.0), "german": Printed(38.0, 13.0)},
-    "hardt": {
-        "adult": Printed(18.0, 11.0),
-        "compas": Printed(29.0, 8.0),
-        "german": Printed(29.0, 11.0),
-        "law": Printed(4.5, 0.0),
-    },
-    "donini": {"adult": Printed(19.0, 1.0), "compas": Printed(27.0, 5.0), "german": Printed(27.0, 5.0)},
-    "agarwal": {"adult": Printed(17.0, 1.0), "compas": Printed(31.0, 3.0), "law": Printed(4.5, 1.0)},
+    "zafar": {"adult": Printed(22, 5), "compas": Printed(31, 10), "german": Printed(38, 13)},
+    "hardt": {"adult": Printed(18, 11), "compas": Printed(29, 8), "german": Printed(29, 11), "law": Printed(4.5, 0)},
+    "donini": {"adult": Printed(19, 1), "compas": Printed(27, 5), "german": Printed(27, 5)},
+    "agarwal": {"adult": Printed(17, 1), "compas": Printed(31, 3), "law": Printed(4.5, 1)},
     "algorithm-1": {
-        "adult": Printed(15.8, 0.7, 1.0, 0.6),
-        "compas": Printed(34.7, 0.1, 1.0, 0.1),
+        "adult": Printed(15.8, 0.7, 1, 0.6),
+        "compas": Printed(34.7, 0.1, 1, 0.1),
         "german": Printed(24.3, 10.8, 2.7, 4.5),
         "law": Printed(4.8, 0.4, 0.1, 0.2),
     },
@@ -55,19 +49,13 @@ LEGEND = (
 
 
 def summarise(results: Results) -> pd.DataFrame:
-    """Mean and spread over the seeds.
+    """One line per protected attribute in or out, way to choose, data set and method, in percent over the seeds.
 
-    Returns
-    -------
-    pandas.DataFrame
-        One line per protected attribute in or out, way to choose, data set and method. Percent: ``error``, ``deo``,
-        ``signed``, ``fpr``, each with ``_sd`` (over the seeds) or ``_se`` (of the mean; seeds share rows, so it is a
-        little too small), and ``chance``, the DEO of a model without a gap on as many rows. ``constants`` counts the
-        seeds whose model predicts one label for every row.
+    ``error``, ``deo``, ``signed`` and ``fpr`` are means, each with ``_sd`` or ``_se`` (of the mean; seeds share rows,
+    so it is a little too small); ``chance`` is the DEO of a model without a gap on as many rows; ``constants`` counts
+    the seeds whose model predicts one label for every row.
     """
-    lines = [
-        {**result["config"], "choice": choice, **result["choices"][choice]} for result in results for choice in CHOICES
-    ]
+    lines = [{**r["config"], "choice": choice, **r["choices"][choice]} for r in results for choice in CHOICES]
     frame = pd.DataFrame(lines).drop(columns="entry", errors="ignore")
     frame["constants"] = frame["selection"].isin((0.0, 1.0))
     percent = [*SPREAD, "chance"]

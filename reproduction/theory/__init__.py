@@ -15,21 +15,13 @@ from fairalm.constraints import DemographicParity, EqualOpportunity
 from fairalm.runs.metrics import metrics
 from reproduction.experiment import Block, Experiment, Job, Results, Table
 from reproduction.options import Option, whole
-from reproduction.theory.checks import (
-    Check,
-    check_first_case,
-    check_lemma_1,
-    check_observation_1,
-    check_reward,
-    check_second_case,
-)
+from reproduction.theory import checks
 from reproduction.theory.curves import draw, lengths, saddle_curves, slopes
 from reproduction.theory.families import Family, Models, adult_models, random_game, slow_game, smooth_family
 from reproduction.theory.findings import cancellation, jensen, last_play, leash, per_classifier
 from reproduction.types import IntArray
 
 EVERY, CHECKED, PER_DECADE = 1000, 10_000, 40  # every T up to the first, then so many a decade up to the second
-CURVES = ("curves-parity", "curves-opportunity", "curves-parabola")  # the first is drawn: its constraint costs error
 GAPS = {"augmented": "L_T", "original": "the game itself"}  # whose saddle gap is measured
 
 
@@ -37,7 +29,7 @@ GAPS = {"augmented": "L_T", "original": "the game itself"}  # whose saddle gap i
 class PartJob(Job):
     """A part of the theory on models of Adult, on random games and on a made-up one."""
 
-    part: str  # a key of PARTS
+    part: str  # a key of CHECKS or CURVES, or "findings"
     rounds: int  # the largest T of the curves
     models: int
     games: int
@@ -50,7 +42,14 @@ class PartJob(Job):
         return "-".join(str(value) for value in self.config.values() if value is not None)
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
-        return PARTS[self.part](self)
+        if self.part in CHECKS:
+            return {"checks": [asdict(check) for check in CHECKS[self.part](self)]}
+        if self.part in CURVES:
+            family = CURVES[self.part](self)
+            return {"curves": saddle_curves(family, self.rounds).to_dict("list"), "largest": family.largest}
+        findings = [leash(self.parity, self.rounds), last_play(self.opportunity, self.rounds)]
+        findings += [per_classifier(self.adult), cancellation(self.adult), jensen(self.adult)]
+        return {"findings": [finding._asdict() for finding in findings], "rows": len(self.adult.positive)}
 
     @property
     def adult(self) -> Models:
@@ -81,30 +80,18 @@ class PartJob(Job):
         return np.union1d(np.arange(1, min(self.rounds, EVERY) + 1), sparse)
 
 
-def _checks(checks: Iterable[Check]) -> dict[str, Any]:
-    return {"checks": [asdict(check) for check in checks]}
-
-
-def _curves(family: Family, rounds: int) -> dict[str, Any]:
-    return {"curves": saddle_curves(family, rounds).to_dict("list"), "largest": family.largest}
-
-
-def _findings(job: PartJob) -> dict[str, Any]:
-    findings = [leash(job.parity, job.rounds), last_play(job.opportunity, job.rounds)]
-    findings += [per_classifier(job.adult), cancellation(job.adult), jensen(job.adult)]
-    return {"findings": [finding._asdict() for finding in findings], "rows": len(job.adult.positive)}
-
-
-PARTS: dict[str, Callable[[PartJob], dict[str, Any]]] = {
-    "lemma": lambda job: _checks(check_reward(job.families, min(job.rounds, EVERY))),
-    "first-case": lambda job: _checks(check_first_case(job.families, job.checked)),
-    "second-case": lambda job: _checks(check_second_case(job.families, job.checked)),
-    "lemma-1": lambda job: _checks([check_lemma_1(job.families), *check_observation_1(job.adult, job.drawn[1])]),
-    CURVES[0]: lambda job: _curves(job.parity, job.rounds),
-    CURVES[1]: lambda job: _curves(job.opportunity, job.rounds),
-    CURVES[2]: lambda job: _curves(smooth_family(), job.rounds),
-    "findings": _findings,
+CHECKS: dict[str, Callable[[PartJob], Iterable[checks.Check]]] = {
+    "lemma": lambda job: checks.check_reward(job.families, min(job.rounds, EVERY)),
+    "first-case": lambda job: checks.check_first_case(job.families, job.checked),
+    "second-case": lambda job: checks.check_second_case(job.families, job.checked),
+    "lemma-1": lambda job: [checks.check_lemma_1(job.families), *checks.check_observation_1(job.adult, job.drawn[1])],
 }
+CURVES: dict[str, Callable[[PartJob], Family]] = {
+    "curves-parity": lambda job: job.parity,
+    "curves-opportunity": lambda job: job.opportunity,
+    "curves-parabola": lambda job: smooth_family(),
+}
+DRAWN = "curves-parity"  # its constraint costs error
 
 
 @dataclass(frozen=True)
@@ -131,7 +118,8 @@ class Theory(Experiment):
     rows: Annotated[int | None, Option("Use fewer rows of Adult.", whole(2001))] = None
 
     def jobs(self) -> list[PartJob]:
-        return [PartJob(part, self.rounds, self.models, self.games, self.seed, self.rows) for part in PARTS]
+        settings = self.rounds, self.models, self.games, self.seed, self.rows
+        return [PartJob(part, *settings) for part in (*CHECKS, *CURVES, "findings")]
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
         tables = [pd.DataFrame(result["curves"]) for result in results if "curves" in result]
@@ -153,7 +141,7 @@ class Theory(Experiment):
 
     def figures(self, results: Results) -> Iterator[tuple[str, Any]]:
         for result in results:
-            if result["config"]["part"] == CURVES[0]:
+            if result["config"]["part"] == DRAWN:
                 yield "theory.png", draw(pd.DataFrame(result["curves"]), result["largest"])
 
     def text(self, results: Results) -> Iterator[Block]:

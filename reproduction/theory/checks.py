@@ -13,22 +13,9 @@ import numpy as np
 from fairalm.constraints import Constraint, DemographicParity, EqualizedOdds, ErrorParity, PredictiveParity
 from fairalm.game import play
 from fairalm.methods import FairALMLinear
+from reproduction.theory import saddle
 from reproduction.theory.families import Family, Models
 from reproduction.theory.plays import LinearStep, play_many, plays_of
-from reproduction.theory.saddle import (
-    augmented_sides,
-    average_play_excess,
-    first_case,
-    has_optimum,
-    larger,
-    log_term,
-    optimum,
-    original_sides,
-    proximal_value,
-    reward_excess,
-    second_case,
-    zeta,
-)
 from reproduction.types import FloatArray, IntArray
 
 ROUNDING = 1e-11  # what sums of thousands of terms may be off by
@@ -98,18 +85,16 @@ def check_reward(families: Sequence[Family], rounds: int, *, bound: float = 1.0)
             method = FairALMLinear(eta=eta, bound=limit)
             game = play(family.oracle(), method, tol=0.0, max_iter=rounds, early_stop=False, is_linear=False)
             plays = plays_of(game, eta)
-            right = plays.eta * plays.largest**2 * log_term(plays.rounds)
-            yield Case(f"{family.name}, η = {eta:g}", plays.rounds, reward_excess(plays, limit), right)
-
-    def halved(cases: Iterable[Case]) -> Iterator[Case]:
-        return (case._replace(bound=case.bound / 2.0) for case in cases)
+            right = plays.eta * plays.largest**2 * saddle.log_term(plays.rounds)
+            yield Case(f"{family.name}, η = {eta:g}", plays.rounds, saddle.reward_excess(plays, limit), right)
 
     free = list(cases(None))
+    half, kept = ([case._replace(bound=case.bound / 2.0) for case in games] for games in (free, cases(bound)))
     left = "max over λ of Σ λ d_t - (λ - λ_t)²/2η, less Σ λ_t d_t"
     return [
         check("lemma, appendix", f"{left} ≤ η L² (log T + 1)", free),
-        check("lemma, main text", f"{left} ≤ η/2 L² (log T + 1)", halved(free)),
-        check("lemma, main text, |λ_t| ≤ B", f"the same, for |λ| ≤ B = {bound:g}", halved(cases(bound))),
+        check("lemma, main text", f"{left} ≤ η/2 L² (log T + 1)", half),
+        check("lemma, main text, |λ_t| ≤ B", f"the same, for |λ| ≤ B = {bound:g}", kept),
     ]
 
 
@@ -122,12 +107,15 @@ def check_first_case(families: Sequence[Family], rounds: IntArray, *, bound: flo
     for limit, title, free in ((None, "as written", ", λ_t free"), (bound, "|λ_t| ≤ B", "")):
         gaps, zetas, originals = [], [], []
         for family in families:
-            claim = first_case(rounds, family.largest, bound)
+            claim = saddle.first_case(rounds, family.largest, bound)
             plays = play_many(family, LinearStep(limit), claim.eta, rounds)
-            gaps.append(Case(family.name, rounds, larger(augmented_sides(family, plays, bound)), claim.nu))
-            ends = np.maximum(zeta(plays, bound), zeta(plays, -bound))  # zeta is linear in lambda
+            gaps.append(
+                Case(family.name, rounds, saddle.larger(saddle.augmented_sides(family, plays, bound)), claim.nu)
+            )
+            ends = np.maximum(saddle.zeta(plays, bound), saddle.zeta(plays, -bound))  # zeta is linear in lambda
             zetas.append(Case(family.name, rounds, ends, bound**2 * rounds / plays.eta))
-            originals.append(Case(family.name, rounds, larger(original_sides(family, plays, bound)), 1.25 * claim.nu))
+            original = saddle.larger(saddle.original_sides(family, plays, bound))
+            originals.append(Case(family.name, rounds, original, 1.25 * claim.nu))
         yield check(f"first case, {title}", f"{nu}{free}", gaps)
         yield check(f"its step on ζ, {title}", f"ζ_T(λ) ≤ B² T / η{free}", zetas)
     yield check("ours: the game itself, |λ_t| ≤ B", "saddle gap of L ≤ 2.5 sqrt(B² L² (log T + 1) / T)", originals)
@@ -138,15 +126,15 @@ def check_second_case(families: Sequence[Family], rounds: IntArray) -> list[Chec
     averages, gaps, sides, faster = [], [], [], []
     for family in families:
         plays = play_many(family, LinearStep(), 1.0 / rounds, rounds)
-        square, nu = plays.eta * family.largest**2, second_case(rounds, family.largest, plays.eta).nu
-        q_side, lambda_side = augmented_sides(family, plays)
-        excess = average_play_excess(family, plays)
-        averages.append(Case(family.name, rounds, excess, square * log_term(rounds) / rounds))
+        square, nu = plays.eta * family.largest**2, saddle.second_case(rounds, family.largest, plays.eta).nu
+        q_side, lambda_side = saddle.augmented_sides(family, plays)
+        excess = saddle.average_play_excess(family, plays)
+        averages.append(Case(family.name, rounds, excess, square * saddle.log_term(rounds) / rounds))
         gaps.append(Case(family.name, rounds, np.maximum(q_side, lambda_side), nu))
         sides.append(Case(family.name, rounds, lambda_side, square / 2.0 * (2.0 + 1.0 / rounds) ** 2))
         plays = play_many(family, LinearStep(), 1.0 / rounds.astype(float) ** 2, rounds)
-        nu = second_case(rounds, family.largest, plays.eta).nu
-        faster.append(Case(family.name, rounds, larger(augmented_sides(family, plays)), nu))
+        nu = saddle.second_case(rounds, family.largest, plays.eta).nu
+        faster.append(Case(family.name, rounds, saddle.larger(saddle.augmented_sides(family, plays)), nu))
     claim = "saddle gap of L_T ≤ η L² ((log T + 1)² + (log T + 1)(1 + 1/T))"
     return [
         check("average play, both bounds", "L_T(q̄, λ) ≤ L_T(q, λ̄) + ζ_T(λ)/T + ξ_T/T", averages),
@@ -158,16 +146,14 @@ def check_second_case(families: Sequence[Family], rounds: IntArray) -> list[Chec
 
 def check_lemma_1(families: Sequence[Family]) -> Check:
     """The two values at lambda*, and at both ends where there are many, for a small, a middling and a large eta."""
-
-    def pairs() -> Iterator[tuple[str, float, float]]:
-        for family in filter(has_optimum, families):
-            best = optimum(family)
-            ends = sorted(end for end in {best.multiplier, best.low, best.high} if np.isfinite(end))
-            for centre, eta in product(ends, CENTRES):
-                where = f"{family.name}, λ* = {centre:.3g}, η = {eta:g}"
-                yield where, best.value, np.float64(proximal_value(family, centre, eta))
-
-    return same("Lemma 1", "max min L = max min L_λ*", pairs())
+    pairs = []
+    for family in filter(saddle.has_optimum, families):
+        best = saddle.optimum(family)
+        ends = sorted(end for end in {best.multiplier, best.low, best.high} if np.isfinite(end))
+        for centre, eta in product(ends, CENTRES):
+            value = np.float64(saddle.proximal_value(family, centre, eta))
+            pairs.append((f"{family.name}, λ* = {centre:.3g}, η = {eta:g}", best.value, value))
+    return same("Lemma 1", "max min L = max min L_λ*", pairs)
 
 
 def check_observation_1(models: Models, rng: np.random.Generator, mixtures: int = 50) -> list[Check]:

@@ -10,14 +10,7 @@ import pandas as pd
 from reproduction.figures import new_figure
 from reproduction.theory.families import Family
 from reproduction.theory.plays import DualStep, ExponentiatedStep, LinearStep, Plays, play_many
-from reproduction.theory.saddle import (
-    augmented_sides,
-    exponentiated_gradient,
-    first_case,
-    larger,
-    original_sides,
-    second_case,
-)
+from reproduction.theory.saddle import augmented_sides, exponentiated, first_case, larger, original_sides, second_case
 from reproduction.types import FloatArray, IntArray
 
 ETAS = np.logspace(-2, 2, 17)  # a constant eta is sought among these
@@ -50,14 +43,9 @@ def saddle_curves(family: Family, rounds: int, *, bound: float = 1.0) -> pd.Data
     The table has a row per step and T: ``eta``; ``augmented``, the nu of L_T (NaN for exponentiated gradient, which has
     none); ``original``, the nu of the game itself with |lambda| <= `bound`; ``error``, ``gap``, ``last`` of the play.
     The "best" constant steps are those with the smallest ``original`` at that T, in hindsight.
-
-    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
-    >>> curves = saddle_curves(family, 100).set_index(["step", "T"])
-    >>> bool(curves.loc[("best η", 100), "original"] < 0.01 < curves.loc[("η = 1/T", 100), "original"])
-    True
     """
     T = lengths(rounds)[1:]  # after one round all have played the same
-    first, theirs = first_case(T, family.largest, bound), exponentiated_gradient(T, family.largest, bound)
+    first, theirs = first_case(T, family.largest, bound), exponentiated(T, family.largest, bound)
     steps: dict[str, tuple[DualStep, FloatArray]] = {
         SECOND: (LinearStep(), 1.0 / T),
         FASTER: (LinearStep(), 1.0 / T.astype(float) ** 2),
@@ -106,7 +94,7 @@ def draw(curves: pd.DataFrame, largest: float, *, bound: float = 1.0) -> Any:
                 axes.plot(part["T"], part[column], color=color, ls=line, lw=1.6, label=step)
         axes.set(xscale="log", yscale="log", xlabel="rounds T")
         axes.spines[["top", "right"]].set_visible(False)
-    first, theirs = first_case(T, largest, bound).nu, exponentiated_gradient(T, largest, bound).nu
+    first, theirs = first_case(T, largest, bound).nu, exponentiated(T, largest, bound).nu
     bounds = [
         (left, second_case(T, largest).nu, "bound of the second case, log² T / T", "--"),
         (left, first, "bound of the first case, sqrt(log T / T)", "-."),

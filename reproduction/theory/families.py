@@ -37,8 +37,7 @@ class Family:
 
     @property
     def largest(self) -> float:
-        """L, the largest absolute gap."""
-        return float(abs(self.gaps).max())
+        return float(abs(self.gaps).max())  # L
 
     @cached_property
     def envelope(self) -> tuple[IntArray, FloatArray]:
@@ -91,11 +90,7 @@ def slow_game(small: float = 0.12) -> Family:
 
 
 def smooth_family(size: int = 2001) -> Family:
-    """A parabola of classifiers, so many that the dual function has no kink worth the name; lambda* = 0.16.
-
-    >>> bool(abs(smooth_family().floor(np.array([0.16])) - 0.216) < 1e-6)
-    True
-    """
+    """A parabola of classifiers, so many that the dual function has no kink worth the name; lambda* = 0.16."""
     gaps = np.linspace(-0.3, 0.3, size)
     return Family("a parabola", 0.2 + 0.4 * (gaps - 0.2) ** 2, gaps)
 
@@ -111,11 +106,9 @@ class Models:
 
     @property
     def errors(self) -> FloatArray:
-        """0/1 error of each."""
         return np.asarray(self.wrong.mean(axis=1))
 
     def moments(self, constraint: Constraint, losses: Iterable[npt.NDArray[Any]]) -> list[Moments]:
-        """The cells' means of some losses."""
         cells = constraint.rows(self.positive, self.group, 2)
         return [cells.moments(loss) for loss in losses]
 

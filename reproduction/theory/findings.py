@@ -64,17 +64,13 @@ def per_classifier(models: Models) -> Finding:
     """Equation 2 forbids every classifier with a gap; equation 3 asks for the gap of the mixture."""
     family = models.family(EqualOpportunity())
     fair = family.gaps == 0  # the two constants are always among these
-    figures = {
-        "fair": float(fair.sum()),
-        "equation_2": float(family.errors[fair].min()),
-        "equation_3": optimum(family).value,
-    }
+    each, mixed = float(family.errors[fair].min()), optimum(family).value
     text = (
         f"{family.name}: equation 2 (q_i d_i = 0 for all i) allows {fair.sum()} of {len(fair)} classifiers, those with"
-        f" gap exactly 0, and its best error is {percent(figures['equation_2'], 2)}; equation 3 (Σ q_i d_i = 0) reaches"
-        f" {percent(figures['equation_3'], 2)}."
+        f" gap exactly 0, and its best error is {percent(each, 2)}; equation 3 (Σ q_i d_i = 0) reaches"
+        f" {percent(mixed, 2)}."
     )
-    return Finding("equations 2 and 3", text, figures)
+    return Finding("equations 2 and 3", text, {"fair": float(fair.sum()), "equation_2": each, "equation_3": mixed})
 
 
 def cancellation(models: Models) -> Finding:
@@ -82,17 +78,13 @@ def cancellation(models: Models) -> Finding:
     gaps = models.gaps(EqualizedOdds())
     summed = best_mixture(models.errors, gaps.sum(axis=1, keepdims=True), tol=0.0, bound=BEYOND)
     both = best_mixture(models.errors, gaps, tol=0.0, bound=BEYOND)
-    missed, alarms = summed.weights @ gaps
-    figures = {
-        "fnr_gap": float(missed),
-        "fpr_gap": float(alarms),
-        "error": float(summed.weights @ models.errors),
-        "error_both": float(both.weights @ models.errors),
-    }
+    missed, alarms = map(float, summed.weights @ gaps)
+    error, error_both = (float(mixture.weights @ models.errors) for mixture in (summed, both))
     text = (
         f"{models.name}: the best mixture with d⁰ + d¹ = 0 has d¹ = {percent(missed, 2)} and d⁰ = {percent(alarms, 2)},"
-        f" at error {percent(figures['error'], 2)}; with both gaps 0 the error is {percent(figures['error_both'], 2)}."
+        f" at error {percent(error, 2)}; with both gaps 0 the error is {percent(error_both, 2)}."
     )
+    figures = {"fnr_gap": missed, "fpr_gap": alarms, "error": error, "error_both": error_both}
     return Finding("d⁰ + d¹ = 0", text, figures)
 
 

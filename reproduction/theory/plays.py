@@ -75,12 +75,7 @@ DualStep = LinearStep | ExponentiatedStep
 
 
 def play_many(family: Family, step: DualStep, eta: npt.ArrayLike, rounds: npt.ArrayLike) -> Plays:
-    """Play a game for each pair of `eta` and `rounds`, all at once, against the exact oracle.
-
-    >>> family = Family("two", np.array([0.1, 0.2]), np.array([0.3, -0.1]))
-    >>> play_many(family, LinearStep(), [1.0, 1.0], [1, 3]).last.round(3)
-    array([0.  , 0.25])
-    """
+    """Play a game for each pair of `eta` and `rounds`, all at once, against the exact oracle."""
     lengths = np.asarray(rounds, dtype=np.int64)
     order = np.argsort(-lengths, kind="stable")  # the longest first: those still playing are a slice
     steps, left = np.asarray(eta, dtype=float)[order], lengths[order]

@@ -18,7 +18,7 @@ from reproduction.experiment import markdown_of
 from reproduction.labels import Labels, display
 from reproduction.labels import table as tables
 from reproduction.labels.job import NetJob, load_faces, measures
-from reproduction.labels.table import PAPER, chosen, labels_shown, pairs_in_table, passes, sentences, summarise, tried
+from reproduction.labels.table import PAPER, chosen, pairs_in_table, passes, sentences, summarise, tried
 from reproduction.page import as_run
 
 PAPER_FILE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
@@ -200,7 +200,7 @@ def test_sentences(table):
 
 
 def test_text_and_figure(results, table, tmp_path):
-    assert labels_shown(table, "Male") == ["Attractive", "Goatee"]
+    assert display.labels_shown(table, "Male") == ["Attractive", "Goatee"]
     rows = display.deo_table(table, "Male").rows
     assert re.fullmatch(r"30 \[1\d, 4\d\]\*", rows[0][1])
     assert re.fullmatch(r"0 \[0, 1\d\]", rows[0][2])

@@ -11,8 +11,7 @@ from fairalm import select_nvp
 from reproduction.experiment import markdown_of
 from reproduction.runner import Runner
 from reproduction.tabular import Tabular
-from reproduction.tabular.job import TABLES, SplitData, TableJob, figures
-from reproduction.tabular.rows import ROWS
+from reproduction.tabular.job import ROWS, TABLES, SplitData, TableJob, figures
 from reproduction.tabular.table import PAPER, is_changed_by_constants, latex, summarise, text_table
 
 PAPER_FILE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"

@@ -15,7 +15,7 @@ from reproduction.theory.plays import ExponentiatedStep, LinearStep, play_many, 
 from reproduction.theory.saddle import (
     augmented_sides,
     average_play_excess,
-    exponentiated_gradient,
+    exponentiated,
     first_case,
     larger,
     original_sides,
@@ -53,6 +53,18 @@ class WrongAnswer(Family):
 
 def seeds(n):
     return [random_game(np.random.default_rng(seed)) for seed in range(n)]
+
+
+def test_bounds_are_those_of_the_papers():
+    T, L, B = np.array([1.0, 100.0]), 0.5, 2.0
+    log = np.log(T) + 1
+    first, second, theirs = first_case(T, L, B), second_case(T, L), exponentiated(T, L, B)
+    np.testing.assert_allclose(first.eta, np.sqrt(B**2 * T / (L**2 * log)))
+    np.testing.assert_allclose(first.nu, 2 * np.sqrt(B**2 * L**2 * log / T))
+    np.testing.assert_allclose(second.eta, 1 / T)
+    np.testing.assert_allclose(second.nu, L**2 / T * (log**2 + log + log / T))
+    np.testing.assert_allclose(theirs.eta, np.sqrt(np.log(3) / T) / L)
+    np.testing.assert_allclose(theirs.nu, 2 * B * L * np.sqrt(np.log(3) / T))
 
 
 @given(families, share)
@@ -125,7 +137,7 @@ def test_what_holds_on_every_game(family):
 @given(families)
 @settings(max_examples=20, deadline=None)
 def test_exponentiated_gradient_keeps_its_own_bound(family):
-    claim = exponentiated_gradient(EVERY_T, family.largest)
+    claim = exponentiated(EVERY_T, family.largest)
     plays = play_many(family, ExponentiatedStep(), claim.eta, EVERY_T)
     assert (larger(original_sides(family, plays, 1.0)) <= claim.nu + 1e-12).all()
 
@@ -203,4 +215,5 @@ def test_a_wrong_constant_is_caught():
 def test_smooth_family_is_slow_for_a_small_step():
     plays = play_many(smooth_family(), LinearStep(), [0.1, 1.0], [2000, 2000])
     gaps = larger(original_sides(smooth_family(), plays, 1.0))
+    assert smooth_family().floor(np.array([0.16]))[0] == pytest.approx(0.216, abs=1e-6)
     assert gaps[0] > 100 * gaps[1]
