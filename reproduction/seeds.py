@@ -42,11 +42,6 @@ def column_text(row: Mapping[Any, Any], name: str, digits: int = 1, **form: Any)
     return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], digits, **{"unit": "", **form})
 
 
-def measure_text(measure: Measure, **form: Any) -> str:
-    """The same from a measure."""
-    return column_text(columns({"value": measure}), "value", **form)
-
-
 def text_table(
     table: pd.DataFrame, heads: Mapping[str, str], digits: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
