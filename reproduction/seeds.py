@@ -11,6 +11,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairalm.measures import Measure
+from fairalm.measures.chance import chance_gap
 from fairalm.measures.text import interval, with_interval
 from reproduction.experiment import Table
 
@@ -63,6 +64,13 @@ def text_table(
         return f"{value:.{own}f} {interval(low, high, ends, scale=1)}"
 
     return Table(list(heads.values()), [[text(line, name) for name in heads] for line in table.to_dict("records")])
+
+
+def chance_of(entry: Mapping[str, Any]) -> float:
+    """The DEO that a model without any gap shows on as many rows as an entry of a page has."""
+    groups = entry["groups"].values()
+    positives = [group["tp"] + group["fn"] for group in groups]
+    return chance_gap(sum(group["tp"] for group in groups) / sum(positives), *positives)
 
 
 def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:

@@ -18,16 +18,15 @@ from fairalm.datasets import split
 from fairalm.datasets.images import load_xray
 from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.measures import rate_interval
-from fairalm.measures.chance import chance_gap
 from fairalm.measures.means import differences_of, means_of
 from fairalm.measures.text import with_interval
 from fairalm.methods import METHODS, Unconstrained
 from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
 from reproduction.experiment import Block, Experiment, Job, Result, Results, Table
-from reproduction.figures import COLORS, new_figure, panels, plot_profile, tidy
+from reproduction.figures import COLORS, panels, plot_profile
 from reproduction.options import Option, positives, whole
 from reproduction.page import Model, Page, net_entry
-from reproduction.seeds import column_text, columns, paired, variance_ratio
+from reproduction.seeds import chance_of, column_text, columns, paired, variance_ratio
 
 UNCONSTRAINED = "unconstrained"
 HOSPITAL = "hospital"  # in place of a method: an unconstrained net that predicts the hospital, for heat maps
@@ -61,7 +60,7 @@ class XrayJob(Job):
 
     @property
     def name(self) -> str:
-        return "-".join([self.method, *[f"{self.eta:g}"] * (self.eta is not None), str(self.seed)])
+        return f"{self.method}{'' if self.eta is None else f'-{self.eta:g}'}-{self.seed}"
 
     @property
     def config(self) -> dict[str, Any]:
@@ -107,7 +106,6 @@ class Xray(Experiment):
     the nets of the first seed, with one that predicts the hospital, for `fairalm cam`.
 
     For example:
-      python -m reproduction xray
       python -m reproduction xray --quick -o quick
       python -m reproduction xray --size 32 --first 100 --eta 0.1,1 -o tried
     """
@@ -171,9 +169,9 @@ def _model(result: Result) -> Model:
 
 def _without_hospital(results: Results) -> list[Result]:
     nets = [result for result in results if result["config"]["method"] != HOSPITAL]
-    if nets:
-        return nets
-    raise InputError("Every net for tuberculosis failed; see the warnings above.")
+    if not nets:
+        raise InputError("Every net for tuberculosis failed; see the warnings above.")
+    return nets
 
 
 def net_table(results: Results) -> pd.DataFrame:
@@ -186,10 +184,8 @@ def net_table(results: Results) -> pd.DataFrame:
     for result in _without_hospital(results):
         config, entry, errors = result["config"], result["entry"], [*enumerate(result["profile"]["test_error"], 1)]
         groups, rates = entry["groups"], {"tpr": "true positive rate", "fpr": "false positive rate", "error": "error"}
-        sizes, hits = [n["tp"] + n["fn"] for n in groups.values()], sum(n["tp"] for n in groups.values())
         line = {"label": config["label"], "seed": config["seed"], "error": entry["error"]["value"]}
-        line |= {"deo": entry["deo"]["value"], "signed": entry["deo"]["signed"]}
-        line |= {"chance": chance_gap(hits / sum(sizes), *sizes)}
+        line |= {"deo": entry["deo"]["value"], "signed": entry["deo"]["signed"], "chance": chance_of(entry)}
         line |= {name: result["profile"][name][-1] for name in ("train_error", "train_deo")}
         reached = min((epoch for epoch, error in errors if error <= REACHED), default=np.inf)
         line |= {"epochs": config["epochs"], "reached": float(reached)}
@@ -209,10 +205,7 @@ def summarise(nets: pd.DataFrame) -> pd.DataFrame:
 
 
 def claims(nets: pd.DataFrame) -> pd.DataFrame:
-    """What the paper says is lower than in the unconstrained net, measured seed by seed: one line per method and claim.
-
-    ``value``, ``low`` and ``high`` would be ``neutral`` without any difference; ``measured`` has them in words.
-    """
+    """What the paper says is lower than in the unconstrained net; a ``value`` of ``neutral`` is no difference."""
     lines = []
     for name, fair, plain in paired(dict([*nets.set_index("seed").groupby("label", sort=False)]), UNCONSTRAINED):
         means = columns(differences_of(fair[[*MEASURES]], plain[[*MEASURES]]))
@@ -246,7 +239,7 @@ def means_text(nets: pd.DataFrame) -> Table:
 
 def changes_text(nets: pd.DataFrame) -> Iterator[Block]:
     """What else changes, in the columns that are not in table.csv."""
-    others = [name for name in nets if name not in COLUMNS]
+    others = [str(name) for name in nets if name not in COLUMNS]
     for name, fair, plain in paired(dict([*nets.set_index("seed").groupby("label", sort=False)]), UNCONSTRAINED):
         before, change = columns(means_of(plain[others])), columns(differences_of(fair[others], plain[others]))
         yield f"What else changes with {name}: means with 95 % intervals, and differences seed by seed."
@@ -276,9 +269,10 @@ def _color(name: str) -> str:
 def draw_boxes(nets: pd.DataFrame) -> Any:
     """The paper's figure: boxes of test error and DEO over the seeds, and how many nets have reached 20 % by when."""
     names, chance = list(nets["label"].unique()), 100 * nets["chance"].mean()
-    figure = new_figure(11, 4)
-    *boxes, steps = figure.subplots(1, 3)
-    for axes, (measure, word) in zip(boxes, MEASURES.items(), strict=True):
+    titles = [f"test {word}, %" for word in MEASURES.values()]
+    figure, grid = panels(11, 4, {"": ""}, [*titles, f"nets with test error ≤ {100 * REACHED:.0f} % so far, %"], "")
+    *boxes, steps = grid.values()
+    for axes, measure in zip(boxes, MEASURES, strict=True):
         wide = 100 * nets.pivot(index="seed", columns="label", values=measure)[names]
         axes.plot(range(len(names)), wide.to_numpy().T, color="#bbbbbb", lw=0.7, zorder=1)
         for place, name in enumerate(names):
@@ -287,8 +281,6 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
             axes.boxplot(values, positions=[place], widths=0.5, showfliers=False, **styles)
             axes.plot(np.full(len(values), place), values, "o", ms=4, alpha=0.7, **line)
         axes.set_xticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
-        axes.set_title(f"test {word}, %")
-        tidy(axes)
     boxes[1].axhline(chance, color="#333333", ls=":", lw=1, label="a net without any gap, on average")
     boxes[1].set_ylim(0, 1.15 * boxes[1].get_ylim()[1])
     epochs = np.arange(nets["epochs"].max() + 1)
@@ -297,10 +289,9 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
         share = 100 * (reached[:, None] <= epochs).mean(axis=0)
         # a little apart, or equal curves would hide each other
         steps.step(epochs, share + 0.7 * shift, where="post", color=_color(name), label=name)
-    steps.set(title=f"nets with test error ≤ {100 * REACHED:.0f} % so far, %", xlabel="epoch", ylim=(0, 105))
+    steps.set(xlabel="epoch", ylim=(0, 105))
     boxes[1].legend(fontsize=8, frameon=False, loc="upper right")
     steps.legend(fontsize=8, frameon=False, loc="upper left")
-    tidy(steps)
     figure.suptitle(f"Tuberculosis in X-rays of two hospitals, {nets['seed'].nunique()} seeds; grey lines join a seed")
     return figure
 

@@ -35,9 +35,9 @@ ATTRIBUTES = {"xray": "hospital", "faces": "gender"}
 WORDS = {
     "": {"error": "error", "gap": "gap"},
     "leak": {"overlap": "leak: shared", "chance": "by chance", "excess": "above chance"},
-    "focus": {"inside": "focus: mass inside", "overlap": "highest inside", "chance": "by chance"},
+    "focus": {"inside": "focus: mass inside", "overlap": "highest inside", "chance": "by chance"}
+    | {"peak_outside": "peak outside"},
 }
-WORDS["focus"]["peak_outside"] = "peak outside"
 PANELS = [("leak", "excess"), ("focus", "inside"), ("focus", "overlap"), ("focus", "peak_outside")]
 #: what the paper claims -> the measure, the sign that FairALM's less the unconstrained net's should have, and its words
 CLAIMS = {
@@ -69,7 +69,6 @@ class Looks(Experiment):
     looks-SET.png, the paper's triptychs, of the first seed; and report-SET.html, a page with every net.
 
     For example:
-      python -m reproduction looks
       python -m reproduction looks --sets scenes --seeds 3 -o scenes
       python -m reproduction looks --quick -o quick
     """
