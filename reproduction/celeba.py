@@ -199,18 +199,16 @@ class Celeba(Experiment):
     seeds: Annotated[int, Option("How many seeds of the small nets.", whole(), quick=1)] = 3
 
     def prepare(self) -> None:
-        """Read the faces at every size, which also caches them for the jobs."""
-        for settings in (FEATURES, *TRAINING.values()):
+        for settings in (FEATURES, *TRAINING.values()):  # which also caches the faces for the jobs
             load_celeba(self.data_dir, size=settings["size"], limit=PLANS[self.quick].limit)
 
     def jobs(self) -> list[Job]:
-        """The last layers, which take longest, and the small nets: every method with every eta and seed."""
         plan = PLANS[self.quick]
         arms: list[tuple[str, float | None, bool]] = [("unconstrained", None, False), ("pi-control", None, False)]
         arms += [("fairalm", eta, False) for eta in plan.fairalm] + [("l2", eta, False) for eta in plan.l2]
         arms += [("unconstrained", None, True), *(("l2", eta, True) for eta in plan.accumulating)]
         small = [NetJob("relu3", *arm, seed, plan.epochs, plan.limit) for seed in range(self.seeds) for arm in arms]
-        return [HeadJob(plan.limit, self.out / "features"), *small]
+        return [HeadJob(plan.limit, self.out / "features"), *small]  # the longest first
 
     def collect(self, run: Callable[[Sequence[Job]], list[Result]]) -> list[Result]:
         """Also ResNet-18 without and with FairALM, with the eta that the small nets choose."""
@@ -237,7 +235,6 @@ class Celeba(Experiment):
         yield "profiles.png", draw_profiles(results)
 
     def pages(self, results: Results) -> Iterator[Page]:
-        """The last layers, ResNet-18, then the small nets by eta and seed."""
         faces = load_celeba(self.data_dir, size=TRAINING["relu3"]["size"], limit=PLANS[self.quick].limit)
         shown = sorted(models(results), key=lambda m: m.settings.get("tol") or 1)  # the smallest tolerance first
         yield Page("report", "celeba", faces, shown, group_names(faces, "Male"), {"image_column": "file"})

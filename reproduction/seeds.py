@@ -19,8 +19,6 @@ from reproduction.experiment import Table
 def columns(measures: Mapping[str, Measure | Mapping[str, Any]], *, scale: float = 1.0) -> dict[str, float]:
     """Each value and the ends of its interval as ``NAME``, ``NAME_low`` and ``NAME_high``; NaN where there is none.
 
-    The measures may be plain JSON, as of ``Measure.to_dict()``.
-
     >>> columns({"error": Measure("error", 0.25, 0.125, 0.5, n=9, n_min=9)}, scale=100)
     {'error': 25.0, 'error_low': 12.5, 'error_high': 50.0}
     """
@@ -46,9 +44,7 @@ def column_text(row: Mapping[Any, Any], name: str, digits: int = 1, **form: Any)
 def text_table(
     table: pd.DataFrame, heads: Mapping[str, str], digits: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
-    """Columns of a table as text under these heads, numbers as they are with their interval, if they have one.
-
-    `digits` after the point, of a number with an interval and of the ends, are 1 unless they are given by column.
+    """Columns of a table under these heads, numbers with their interval; `digits` by column of a number and the ends.
 
     >>> text_table(pd.DataFrame([{"model": "ours", "deo": 1.12, "deo_low": 0, "deo_high": 5.6}]), {"deo": "DEO"}).rows
     [['1.1 [0.0, 5.6]']]
@@ -85,8 +81,8 @@ def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple
 def variance_ratio(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
     """The variance of `first` over that of `second`, with the interval of Pitman and Morgan; NaN where undefined.
 
-    For pairs from a normal distribution: the two variances are equal where sums and differences of the pairs are not
-    correlated, and the interval holds the ratios that this test does not reject.
+    Two variances are equal where sums and differences of the pairs are not correlated; the interval holds the ratios
+    that this test does not reject.
 
     >>> print("{:.2f} [{:.2f}, {:.2f}]".format(*variance_ratio([1, 2, 3, 4, 6], [2, 5, 6, 9, 10])))
     0.36 [0.13, 1.01]

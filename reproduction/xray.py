@@ -177,8 +177,7 @@ def _without_hospital(results: Results) -> list[Result]:
 def net_table(results: Results) -> pd.DataFrame:
     """One line per net that predicts tuberculosis: ``COLUMNS``, then, named in words, what else may change.
 
-    ``signed`` is Montgomery's false negative rate less Shenzhen's, ``chance`` the DEO of a net without any gap, and
-    ``reached`` the first epoch with a test error of 20 % or less, infinite if there is none.
+    ``signed`` is Montgomery's false negative rate less Shenzhen's, ``reached`` the first epoch with an error of 20 %.
     """
     lines = []
     for result in _without_hospital(results):

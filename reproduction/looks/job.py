@@ -93,9 +93,8 @@ class LooksJob(Job):
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
         """Train a net for the attribute, an unconstrained one and FairALM's; choose eta; measure on the test images.
 
-        The result has error, gap, leak and focus of each net, with intervals over the test images. Among the ``nets``
-        are, on scenes, a second unconstrained one (``again``), and where ``both`` nets look outside. The first seed has
-        a ``sheet``: rows of some test images, and their maps, from 0 to 255.
+        Among the ``nets`` are, on scenes, a second unconstrained one (``again``), and where ``both`` nets look outside.
+        The first seed has a ``sheet``: rows of some test images, and their maps, from 0 to 255.
         """
         plan, (fit, valid, test, swapped) = self.plan, self.read(data_dir)
         encode = make_encoder(plan, fit)

@@ -49,7 +49,6 @@ class Verbs(Experiment):
     imsitu: Annotated[str | None, Option("imSitu's folder, with its images: adds the real pairs.", str, "DIR")] = None
 
     def jobs(self) -> list[HeadJob]:
-        """Every method on every data set with every seed; those with held-out multipliers on Waterbirds only."""
         kinds = [*self.sets, *["imsitu"] * (self.imsitu is not None)]
         pairs = [(kind, verb) for kind in kinds for verb in (PAIRS if kind != "waterbirds" else [""])]
         return [
@@ -103,7 +102,6 @@ class Verbs(Experiment):
             yield "steadiness.png", draw_steadiness(swept)
 
     def pages(self, results: Results) -> Iterator[Page]:
-        """For each data set, a model for each method and seed."""
         for data, images in self._images():
             mine = [result for result in results if result["config"]["data"] == data]
             mine.sort(key=lambda result: result["config"]["method"] != table.OURS)  # the first model has the verdict

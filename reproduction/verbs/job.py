@@ -118,11 +118,7 @@ class HeadJob(Job):
         return config | ({"size": min(config["size"], 96)} if self.is_small else {})
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
-        """Fit every setting, choose one by the figures of the ``runs`` on validation images, and test it.
-
-        ``chosen`` is its position; ``test`` and ``fresh`` are its figures on the test part and on further scenes,
-        ``history`` its error and DEO on the test part by epoch, ``sweep`` the test figures of the settings there.
-        """
+        """Fit every setting, choose one by the ``runs`` on validation images, and test it, also on ``fresh`` scenes."""
         torch.set_num_threads(1)
         config = self.config
         parts = read_parts(self.data, self.seed, config["size"], self.folder)
