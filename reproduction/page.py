@@ -63,7 +63,8 @@ def as_run(page: Page, command: str) -> dict[str, Any] | None:
         return None
     data, frame = page.data, page.data.frame
     groups = np.asarray(data.groups if page.groups is None else page.groups).astype(str)
-    coded: Any = SimpleNamespace(**dict(zip(("names", "codes"), np.unique(groups, return_inverse=True), strict=True)))
+    names, codes = np.unique(groups, return_inverse=True)
+    coded: Any = SimpleNamespace(names=names, codes=codes)
     entry = data_entry(page.name, frame, frame[data.target], coded)
     parts: Any = frame["split"].value_counts() if "split" in frame else {}
     entry |= {part: int(parts[part]) for part in ("train", "test") if part in parts}
