@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import pandas as pd
 
 #: The color of a method in every figure; colour-blind safe (Okabe and Ito).
 COLORS = {
@@ -35,10 +37,7 @@ def tidy(axes: Any) -> None:
 def panels(
     width: float, height: float, rows: Mapping[str, str], columns: Iterable[str], xlabel: str, **shared: Any
 ) -> tuple[Any, dict[tuple[str, str], Any]]:
-    """A figure with a grid of axes, by row and column; `rows` are names and what the y-axis says.
-
-    `shared` are ``sharex`` and ``sharey`` as in matplotlib.
-    """
+    """A figure with a grid of axes, by row and column; `rows` are names and what the y-axis says."""
     figure, names = new_figure(width, height), list(columns)
     grid = figure.subplots(len(rows), len(names), squeeze=False, **shared)
     for axes, name in zip(grid[0], names, strict=True):
@@ -52,10 +51,16 @@ def panels(
     return figure, {(row, name): grid[i, j] for i, row in enumerate(rows) for j, name in enumerate(names)}
 
 
+def plot_profile(axes: Any, seeds: Sequence[Sequence[float]], *, thin: bool = True, **style: Any) -> None:
+    """Plot shares by epoch in percent: a `thin` line for each seed, which may end early, and the mean of all."""
+    table = 100 * pd.DataFrame(seeds, dtype=float).T
+    table.index += 1
+    if thin:
+        axes.plot(table, color=style["color"], lw=0.6, alpha=0.5)
+    axes.plot(table.dropna().mean(axis=1), **style)
+
+
 def interval_point(axes: Any, line: Mapping[Any, Any], y: str, **style: Any) -> None:
     """Plot a figure of a line against its DEO, with the intervals of both."""
-    ends = {
-        f"{axis}err": [[line[name] - line[f"{name}_low"]], [line[f"{name}_high"] - line[name]]]
-        for axis, name in (("x", "deo"), ("y", y))
-    }
-    axes.errorbar(line["deo"], line[y], mec="white", **ends, **style)
+    x_error, y_error = ([[line[k] - line[f"{k}_low"]], [line[f"{k}_high"] - line[k]]] for k in ("deo", y))
+    axes.errorbar(line["deo"], line[y], xerr=x_error, yerr=y_error, mec="white", **style)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +20,7 @@ from fairalm.runs.metrics import data_entry, metrics
 TOL = 0.01  # of the verdict; a model trained with another tolerance has it in its settings
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(NamedTuple):
     """A model of a page."""
 
     name: str  # the seed is added where there are several
@@ -30,13 +28,12 @@ class Model:
     entry: Mapping[str, Any] | None  # its test rows, from net_entry or splits_entry; None leaves the model out
     seed: int | None = None
     seconds: float | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)  # to show; what is None is left out
-    history: Mapping[str, Any] = field(default_factory=dict)  # by epoch: error and gap, or a trainer's columns
+    settings: Mapping[str, Any] = {}  # to show; what is None is left out
+    history: Mapping[str, Any] = {}  # by epoch: error and gap, or a trainer's columns
     history_of: str = "test"  # "test" or "train" rows
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """A page about the models of one data set."""
 
     file: str  # in the folder of the experiment, without .html
@@ -44,7 +41,7 @@ class Page:
     data: Any  # a Dataset or ImageDataset with all rows
     models: Sequence[Model]
     groups: Any = None  # names of the groups, row by row, if the data has only codes
-    config: Mapping[str, Any] = field(default_factory=dict)  # such as constraint, test_size, image_column
+    config: Mapping[str, Any] = {}  # such as constraint, test_size, image_column
     maps: Maps | None = None  # heat maps to show
 
 
@@ -59,43 +56,28 @@ def net_entry(y: Any, logits: Any, groups: Any) -> dict[str, Any]:
     return splits_entry(y, (logits > 0).astype(int), scores, sensitive_features=groups, target=1)
 
 
-def coded(groups: Any) -> Any:
-    """Groups as codes and names, as :func:`fairalm.runs.metrics.data_entry` takes them."""
-    names, codes = np.unique(np.asarray(groups).astype(str), return_inverse=True)
-    return SimpleNamespace(names=names, codes=codes)
-
-
 def as_run(page: Page, command: str) -> dict[str, Any] | None:
     """The run that a page shows, this library's models first; None if no model has an entry."""
     tested = sorted((model for model in page.models if model.entry), key=lambda model: model.kind != FAIRALM_MODEL)
     if not tested:
         return None
     data, frame = page.data, page.data.frame
-    groups = coded(data.groups if page.groups is None else page.groups)
+    groups = np.asarray(data.groups if page.groups is None else page.groups).astype(str)
+    names, codes = np.unique(groups, return_inverse=True)
+    coded: Any = SimpleNamespace(names=names, codes=codes)
+    entry = data_entry(page.name, frame, frame[data.target], coded)
     parts: Any = frame["split"].value_counts() if "split" in frame else {}
+    entry |= {part: int(parts[part]) for part in ("train", "test") if part in parts}
     seeds = sorted({model.seed for model in tested if model.seed is not None}) or [0]
-    return metrics(
-        data=data_entry(page.name, frame, frame[data.target], groups)
-        | {part: int(parts[part]) for part in ("train", "test") if part in parts},
-        config={
-            **{name: getattr(data, name) for name in ("target", "positive", "protected")},
-            "constraint": "equal-opportunity",
-            "tol": TOL,
-            **({"seeds": len(seeds), "first_seed": seeds[0]} if len(seeds) > 1 else {"seed": seeds[0]}),
-            **page.config,
-        },
-        splits={},
-        command=command,
-        runs=[
-            {
-                "method": model.name,
-                **{name: getattr(model, name) for name in ("kind", "seed", "seconds", "history", "history_of")},
-                "settings": {key: value for key, value in model.settings.items() if value is not None},
-                "splits": {"test": model.entry},
-            }
-            for model in tested
-        ],
-    )
+    config = {name: getattr(data, name) for name in ("target", "positive", "protected")}
+    config |= {"constraint": "equal-opportunity", "tol": TOL}
+    config |= {"seeds": len(seeds), "first_seed": seeds[0]} if len(seeds) > 1 else {"seed": seeds[0]}
+    runs = []
+    for model in tested:
+        run = {name: getattr(model, name) for name in ("kind", "seed", "seconds", "history", "history_of")}
+        run |= {"method": model.name, "splits": {"test": model.entry}}
+        runs.append(run | {"settings": {key: value for key, value in model.settings.items() if value is not None}})
+    return metrics(data=entry, config=config | dict(page.config), splits={}, command=command, runs=runs)
 
 
 def write_pages(pages: Iterable[Page], out: Path, command: str) -> list[str]:

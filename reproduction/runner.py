@@ -99,10 +99,7 @@ def _attempt(job: Job, data_dir: str | None) -> tuple[Job, Result | None, str]:
 
 
 def run_experiment(experiment: Experiment, command: str, *, as_json: bool = False, **options: Any) -> None:
-    """Run an experiment, write its files, and print its tables or, with `as_json`, JSON.
-
-    `command` is shown on the pages; `options` are those of :class:`Runner`.
-    """
+    """Run an experiment, write its files, and print its tables or, with `as_json`, JSON; `options` are the runner's."""
     start = time.perf_counter()
     with progress_bar(None, shown=is_terminal(), text="reading the data"):
         experiment.prepare()

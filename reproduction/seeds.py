@@ -11,14 +11,13 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from fairalm.measures import Measure
+from fairalm.measures.chance import chance_gap
 from fairalm.measures.text import interval, with_interval
 from reproduction.experiment import Table
 
 
 def columns(measures: Mapping[str, Measure | Mapping[str, Any]], *, scale: float = 1.0) -> dict[str, float]:
     """Each value and the ends of its interval as ``NAME``, ``NAME_low`` and ``NAME_high``; NaN where there is none.
-
-    The measures may be plain JSON, as of ``Measure.to_dict()``.
 
     >>> columns({"error": Measure("error", 0.25, 0.125, 0.5, n=9, n_min=9)}, scale=100)
     {'error': 25.0, 'error_low': 12.5, 'error_high': 50.0}
@@ -42,17 +41,10 @@ def column_text(row: Mapping[Any, Any], name: str, digits: int = 1, **form: Any)
     return with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"], digits, **{"unit": "", **form})
 
 
-def measure_text(measure: Measure, **form: Any) -> str:
-    """The same from a measure."""
-    return column_text(columns({"value": measure}), "value", **form)
-
-
 def text_table(
     table: pd.DataFrame, heads: Mapping[str, str], digits: Mapping[str, tuple[int, int]] | None = None
 ) -> Table:
-    """Columns of a table as text under these heads, numbers as they are with their interval, if they have one.
-
-    `digits` after the point, of a number with an interval and of the ends, are 1 unless they are given by column.
+    """Columns of a table under these heads, numbers with their interval; `digits` by column of a number and the ends.
 
     >>> text_table(pd.DataFrame([{"model": "ours", "deo": 1.12, "deo_low": 0, "deo_high": 5.6}]), {"deo": "DEO"}).rows
     [['1.1 [0.0, 5.6]']]
@@ -70,6 +62,13 @@ def text_table(
     return Table(list(heads.values()), [[text(line, name) for name in heads] for line in table.to_dict("records")])
 
 
+def chance_of(entry: Mapping[str, Any]) -> float:
+    """The DEO that a model without any gap shows on as many rows as an entry of a page has."""
+    groups = entry["groups"].values()
+    positives = [group["tp"] + group["fn"] for group in groups]
+    return chance_gap(sum(group["tp"] for group in groups) / sum(positives), *positives)
+
+
 def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
     """Each table but one with its name, and that one, both with the seeds (their index) that the two share."""
     other = tables.get(reference, pd.DataFrame())
@@ -82,8 +81,8 @@ def paired(tables: Mapping[str, pd.DataFrame], reference: str) -> Iterator[tuple
 def variance_ratio(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> tuple[float, float, float]:
     """The variance of `first` over that of `second`, with the interval of Pitman and Morgan; NaN where undefined.
 
-    For pairs from a normal distribution: the two variances are equal where sums and differences of the pairs are not
-    correlated, and the interval holds the ratios that this test does not reject.
+    Two variances are equal where sums and differences of the pairs are not correlated; the interval holds the ratios
+    that this test does not reject.
 
     >>> print("{:.2f} [{:.2f}, {:.2f}]".format(*variance_ratio([1, 2, 3, 4, 6], [2, 5, 6, 9, 10])))
     0.36 [0.13, 1.01]

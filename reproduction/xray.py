@@ -18,16 +18,15 @@ from fairalm.datasets import split
 from fairalm.datasets.images import load_xray
 from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.measures import rate_interval
-from fairalm.measures.chance import chance_gap
 from fairalm.measures.means import differences_of, means_of
 from fairalm.measures.text import with_interval
 from fairalm.methods import METHODS, Unconstrained
 from fairalm.report.runs import FAIRALM_MODEL, PLAIN_MODEL
 from reproduction.experiment import Block, Experiment, Job, Result, Results, Table
-from reproduction.figures import COLORS, new_figure, panels, tidy
+from reproduction.figures import COLORS, panels, plot_profile
 from reproduction.options import Option, positives, whole
 from reproduction.page import Model, Page, net_entry
-from reproduction.seeds import column_text, columns, measure_text, paired, variance_ratio
+from reproduction.seeds import chance_of, column_text, columns, paired, variance_ratio
 
 UNCONSTRAINED = "unconstrained"
 HOSPITAL = "hospital"  # in place of a method: an unconstrained net that predicts the hospital, for heat maps
@@ -60,16 +59,12 @@ class XrayJob(Job):
     nets: Path | None = field(default=None, compare=False)  # folder in which to save the net
 
     @property
-    def title(self) -> str:
-        return self.method if self.eta is None else f"{self.method}-{self.eta:g}"
-
-    @property
     def name(self) -> str:
-        return f"{self.title}-{self.seed}"
+        return f"{self.method}{'' if self.eta is None else f'-{self.eta:g}'}-{self.seed}"
 
     @property
     def config(self) -> dict[str, Any]:
-        label = self.title.replace("-", ", eta ") if self.eta else self.method
+        label = self.method if self.eta is None else f"{self.method}, eta {self.eta:g}"
         return {**super().config, "label": label, "test": TEST, "batch_size": BATCH_SIZE, "lr": RATE}
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
@@ -77,10 +72,10 @@ class XrayJob(Job):
         from fairalm.vision.training import fit_images  # torch is slow to load
 
         data = load_xray(data_dir, size=self.size)
-        rest, held_out = split(data.y, data.groups, test_size=TEST, random_state=self.seed)
+        parts = split(data.y, data.groups, test_size=TEST, random_state=self.seed)
         if self.method == HOSPITAL:
             data = data.retarget(target=data.protected[0], protected=data.target)
-        train, test, begin = data.rows(rest), data.rows(held_out), time.perf_counter()
+        (train, test), begin = (data.rows(part) for part in parts), time.perf_counter()
         method = METHODS.get(self.method, Unconstrained)(**{"eta": self.eta} if self.eta else {})
         settings: dict[str, Any] = {"net": "resnet18", "epochs": self.epochs, "batch_size": BATCH_SIZE, "lr": RATE}
         with warnings.catch_warnings(), threadpool_limits(1):  # sums in another order would give another net
@@ -90,11 +85,11 @@ class XrayJob(Job):
             )
         seconds = time.perf_counter() - begin
         if self.nets is not None:
-            model.save(self.nets / self.title)
-        profile = model.history.filter(regex="^(train|valid)_(error|deo)").to_dict("list")
-        profile = {str(name).replace("valid_", "test_"): values for name, values in profile.items()}
+            model.save(self.nets / self.name.rpartition("-")[0])
+        profile = model.history.filter(regex="^(train|valid)_(error|deo)")
+        profile.columns = profile.columns.str.replace("valid_", "test_")
         entry = net_entry(test.y, model.logits(test), test.groups)
-        return {"entry": entry, "profile": profile, "seconds": seconds}
+        return {"entry": entry, "profile": profile.to_dict("list"), "seconds": seconds}
 
 
 @dataclass(frozen=True)
@@ -106,13 +101,11 @@ class Xray(Experiment):
     quarter of the images for testing and sets the first weights; the methods share it, so that they are compared seed
     by seed. The images are not shipped: give the folder above xray/ in FAIRALM_DATA or with --data-dir.
 
-    Written are test error and DEO with intervals over the seeds, the paper's claims one by one, and epochs to 20 %
-    error, as table.md and table.csv (all nets); xray.png, the paper's figure; profiles.png, error and DEO by epoch;
-    report.html, a page with every net; in jobs/ all figures of every net; and in nets/ the nets of the first seed, with
-    one that predicts the hospital, for `fairalm cam`. Stop it at any time: the same command continues where it was.
+    Written are the means over the seeds and the paper's claims one by one, as table.md and table.csv (all nets);
+    xray.png, the paper's figure; profiles.png, error and DEO by epoch; report.html, a page with every net; and in nets/
+    the nets of the first seed, with one that predicts the hospital, for `fairalm cam`.
 
     For example:
-      python -m reproduction xray
       python -m reproduction xray --quick -o quick
       python -m reproduction xray --size 32 --first 100 --eta 0.1,1 -o tried
     """
@@ -162,38 +155,36 @@ class Xray(Experiment):
         yield "profiles.png", draw_profiles(_without_hospital(results))
 
     def pages(self, results: Results) -> Iterator[Page]:
-        models = []
-        for result in _without_hospital(results):
-            config, profile = result["config"], result["profile"]
-            kind = PLAIN_MODEL if config["method"] == UNCONSTRAINED else FAIRALM_MODEL
-            settings = {name: config[name] for name in ("eta", "epochs", "batch_size", "lr", "size")}
-            shown = {"net": "resnet18", **settings}, {"error": profile["test_error"], "gap": profile["test_deo"]}
-            models.append(Model(config["label"], kind, result["entry"], config["seed"], result["seconds"], *shown))
-        data, config = load_xray(self.data_dir, size=self.size), {"image_column": "file", "test_size": TEST}
-        yield Page("report", "xray", data, models, config=config)
+        models, data = [*map(_model, _without_hospital(results))], load_xray(self.data_dir, size=self.size)
+        yield Page("report", "xray", data, models, config={"image_column": "file", "test_size": TEST})
+
+
+def _model(result: Result) -> Model:
+    config, profile = result["config"], result["profile"]
+    kind = PLAIN_MODEL if config["method"] == UNCONSTRAINED else FAIRALM_MODEL
+    settings = {"net": "resnet18"} | {name: config[name] for name in ("eta", "epochs", "batch_size", "lr", "size")}
+    curves = {"error": profile["test_error"], "gap": profile["test_deo"]}
+    return Model(config["label"], kind, result["entry"], config["seed"], result["seconds"], settings, curves)
 
 
 def _without_hospital(results: Results) -> list[Result]:
     nets = [result for result in results if result["config"]["method"] != HOSPITAL]
-    if nets:
-        return nets
-    raise InputError("Every net for tuberculosis failed; see the warnings above.")
+    if not nets:
+        raise InputError("Every net for tuberculosis failed; see the warnings above.")
+    return nets
 
 
 def net_table(results: Results) -> pd.DataFrame:
     """One line per net that predicts tuberculosis: ``COLUMNS``, then, named in words, what else may change.
 
-    ``signed`` is Montgomery's false negative rate less Shenzhen's, ``chance`` the DEO of a net without any gap, and
-    ``reached`` the first epoch with a test error of 20 % or less, infinite if there is none.
+    ``signed`` is Montgomery's false negative rate less Shenzhen's, ``reached`` the first epoch with an error of 20 %.
     """
     lines = []
     for result in _without_hospital(results):
         config, entry, errors = result["config"], result["entry"], [*enumerate(result["profile"]["test_error"], 1)]
         groups, rates = entry["groups"], {"tpr": "true positive rate", "fpr": "false positive rate", "error": "error"}
-        sizes, hits = [n["tp"] + n["fn"] for n in groups.values()], sum(n["tp"] for n in groups.values())
         line = {"label": config["label"], "seed": config["seed"], "error": entry["error"]["value"]}
-        line |= {"deo": entry["deo"]["value"], "signed": entry["deo"]["signed"]}
-        line |= {"chance": chance_gap(hits / sum(sizes), *sizes)}
+        line |= {"deo": entry["deo"]["value"], "signed": entry["deo"]["signed"], "chance": chance_of(entry)}
         line |= {name: result["profile"][name][-1] for name in ("train_error", "train_deo")}
         reached = min((epoch for epoch, error in errors if error <= REACHED), default=np.inf)
         line |= {"epochs": config["epochs"], "reached": float(reached)}
@@ -213,10 +204,7 @@ def summarise(nets: pd.DataFrame) -> pd.DataFrame:
 
 
 def claims(nets: pd.DataFrame) -> pd.DataFrame:
-    """What the paper says is lower than in the unconstrained net, measured seed by seed: one line per method and claim.
-
-    ``value``, ``low`` and ``high`` would be ``neutral`` without any difference; ``measured`` has them in words.
-    """
+    """What the paper says is lower than in the unconstrained net; a ``value`` of ``neutral`` is no difference."""
     lines = []
     for name, fair, plain in paired(dict([*nets.set_index("seed").groupby("label", sort=False)]), UNCONSTRAINED):
         means = columns(differences_of(fair[[*MEASURES]], plain[[*MEASURES]]))
@@ -250,11 +238,11 @@ def means_text(nets: pd.DataFrame) -> Table:
 
 def changes_text(nets: pd.DataFrame) -> Iterator[Block]:
     """What else changes, in the columns that are not in table.csv."""
-    others = [name for name in nets if name not in COLUMNS]
+    others = [str(name) for name in nets if name not in COLUMNS]
     for name, fair, plain in paired(dict([*nets.set_index("seed").groupby("label", sort=False)]), UNCONSTRAINED):
-        before, change = means_of(plain[others]), differences_of(fair[others], plain[others])
+        before, change = columns(means_of(plain[others])), columns(differences_of(fair[others], plain[others]))
         yield f"What else changes with {name}: means with 95 % intervals, and differences seed by seed."
-        rows = [[key, measure_text(before[key]), measure_text(change[key], sign="+")] for key in change]
+        rows = [[key, column_text(before, key), column_text(change, key, sign="+")] for key in others]
         yield Table(["figure", "unconstrained", "change"], rows)
 
 
@@ -267,10 +255,9 @@ def small_print(results: Results) -> str:
     text = f"A test part has {few} with tuberculosis: there, a net without any gap shows a DEO of"
     text += f" {100 * nets['chance'].mean():.1f} on average. Error and DEO on the training images in the last epoch:"
     for result in [result for result in results if result["config"]["method"] == HOSPITAL]:
-        error = column_text(columns({"error": result["entry"]["error"]}), "error", unit=" %")
-        trained += (
-            f". A net that predicts the hospital errs on {error} of seed {result['config']['seed']}'s test images"
-        )
+        error = with_interval(*(result["entry"]["error"][key] for key in ("value", "low", "high")))
+        seed = result["config"]["seed"]
+        trained += f". A net that predicts the hospital errs on {error} of seed {seed}'s test images"
     return f"{text} {trained}."
 
 
@@ -281,9 +268,10 @@ def _color(name: str) -> str:
 def draw_boxes(nets: pd.DataFrame) -> Any:
     """The paper's figure: boxes of test error and DEO over the seeds, and how many nets have reached 20 % by when."""
     names, chance = list(nets["label"].unique()), 100 * nets["chance"].mean()
-    figure = new_figure(11, 4)
-    *boxes, steps = figure.subplots(1, 3)
-    for axes, (measure, word) in zip(boxes, MEASURES.items(), strict=True):
+    titles = [f"test {word}, %" for word in MEASURES.values()]
+    figure, grid = panels(11, 4, {"": ""}, [*titles, f"nets with test error ≤ {100 * REACHED:.0f} % so far, %"], "")
+    *boxes, steps = grid.values()
+    for axes, measure in zip(boxes, MEASURES, strict=True):
         wide = 100 * nets.pivot(index="seed", columns="label", values=measure)[names]
         axes.plot(range(len(names)), wide.to_numpy().T, color="#bbbbbb", lw=0.7, zorder=1)
         for place, name in enumerate(names):
@@ -292,8 +280,6 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
             axes.boxplot(values, positions=[place], widths=0.5, showfliers=False, **styles)
             axes.plot(np.full(len(values), place), values, "o", ms=4, alpha=0.7, **line)
         axes.set_xticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
-        axes.set_title(f"test {word}, %")
-        tidy(axes)
     boxes[1].axhline(chance, color="#333333", ls=":", lw=1, label="a net without any gap, on average")
     boxes[1].set_ylim(0, 1.15 * boxes[1].get_ylim()[1])
     epochs = np.arange(nets["epochs"].max() + 1)
@@ -302,10 +288,9 @@ def draw_boxes(nets: pd.DataFrame) -> Any:
         share = 100 * (reached[:, None] <= epochs).mean(axis=0)
         # a little apart, or equal curves would hide each other
         steps.step(epochs, share + 0.7 * shift, where="post", color=_color(name), label=name)
-    steps.set(title=f"nets with test error ≤ {100 * REACHED:.0f} % so far, %", xlabel="epoch", ylim=(0, 105))
+    steps.set(xlabel="epoch", ylim=(0, 105))
     boxes[1].legend(fontsize=8, frameon=False, loc="upper right")
     steps.legend(fontsize=8, frameon=False, loc="upper left")
-    tidy(steps)
     figure.suptitle(f"Tuberculosis in X-rays of two hospitals, {nets['seed'].nunique()} seeds; grey lines join a seed")
     return figure
 
@@ -315,13 +300,12 @@ def draw_profiles(nets: Results) -> Any:
     names = list(dict.fromkeys(net["config"]["label"] for net in nets))
     rows = {measure: f"{word}, %" for measure, word in MEASURES.items()}
     figure, grid = panels(11, 6, rows, names, "epoch", sharex=True, sharey="row")
+    styles: dict[str, Any] = {"test": {"lw": 2.5, "label": "test, mean of the seeds"}}
+    styles["train"] = {"thin": False, "lw": 1.5, "ls": "--", "label": "training, mean"}
     for (measure, name), axes in grid.items():
         profiles = [net["profile"] for net in nets if net["config"]["label"] == name]
-        curves = {part: 100 * np.array([p[f"{part}_{measure}"] for p in profiles], float) for part in ("test", "train")}
-        epochs, color = np.arange(1, curves["test"].shape[1] + 1), _color(name)
-        axes.plot(epochs, curves["test"].T, color=color, lw=0.6, alpha=0.4)
-        axes.plot(epochs, curves["test"].mean(axis=0), color=color, lw=2.5, label="test, mean of the seeds")
-        axes.plot(epochs, curves["train"].mean(axis=0), color=color, lw=1.5, ls="--", label="training, mean")
+        for part, style in styles.items():
+            plot_profile(axes, [profile[f"{part}_{measure}"] for profile in profiles], color=_color(name), **style)
         if measure == "error":
             axes.axhline(100 * REACHED, color="#333333", lw=0.8, ls=":")
     grid["error", names[0]].legend(fontsize=8, frameon=False)

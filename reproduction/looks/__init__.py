@@ -29,17 +29,14 @@ from reproduction.seeds import columns
 LOADERS: dict[str, Callable[..., Any]] = {"xray": load_xray, "faces": load_celeba}
 CHOICES = {"scenes": ("scenes", "scenes-independent"), "xray": ("xray",), "faces": ("faces",)}
 SETS_HELP = f"Images, separated by commas: {', '.join(CHOICES)}."
+SETS_OPTION = Option(SETS_HELP, names("set", CHOICES), "A,B", None, "all whose data are there")
 ATTRIBUTES = {"xray": "hospital", "faces": "gender"}
 #: kind -> measure -> words, in the order of the tables
 WORDS = {
     "": {"error": "error", "gap": "gap"},
     "leak": {"overlap": "leak: shared", "chance": "by chance", "excess": "above chance"},
-    "focus": {
-        "inside": "focus: mass inside",
-        "overlap": "highest inside",
-        "chance": "by chance",
-        "peak_outside": "peak outside",
-    },
+    "focus": {"inside": "focus: mass inside", "overlap": "highest inside", "chance": "by chance"}
+    | {"peak_outside": "peak outside"},
 }
 PANELS = [("leak", "excess"), ("focus", "inside"), ("focus", "overlap"), ("focus", "peak_outside")]
 #: what the paper claims -> the measure, the sign that FairALM's less the unconstrained net's should have, and its words
@@ -65,23 +62,19 @@ class Looks(Experiment):
     Heat maps show where each of them looks. Leak is how much a net looks where the net for the attribute does; focus,
     how much it looks where it should: at the disc of a generated scene, the lungs of an X-ray, and, since the paper
     says that its fair net does, at the viewer's left half of a face. On scenes whose label and colour are independent,
-    the two nets should not differ. Eta is chosen on validation images, and all figures are of test images.
+    the two nets should not differ. X-rays and faces are not shipped: give the folder above xray/ and celeba/ in
+    FAIRALM_DATA or with --data-dir; without it, only the scenes are run.
 
     Written are a table per set with intervals over the seeds, as table.md and table.csv; looks.png, the differences;
-    looks-SET.png, the paper's triptychs, of the first seed; report-SET.html, a page with every net; and in jobs/ all
-    figures. Stop it at any time: the same command continues where it was. X-rays and faces are not shipped: give the
-    folder above xray/ and celeba/ in FAIRALM_DATA or with --data-dir; without it, only the scenes are run.
+    looks-SET.png, the paper's triptychs, of the first seed; and report-SET.html, a page with every net.
 
     For example:
-      python -m reproduction looks
       python -m reproduction looks --sets scenes --seeds 3 -o scenes
       python -m reproduction looks --quick -o quick
     """
 
     seeds: Annotated[int | None, Option("How many runs, one per seed.", whole(), "N", 2, "10; 30 of scenes")] = None
-    sets: Annotated[Names | None, Option(SETS_HELP, names("set", CHOICES), "A,B", None, "all whose data are there")] = (
-        None
-    )
+    sets: Annotated[Names | None, SETS_OPTION] = None
 
     @cached_property
     def missing(self) -> dict[str, str]:
@@ -126,11 +119,10 @@ class Looks(Experiment):
 
     def pages(self, results: Results) -> Iterator[Page]:
         for name, mine in _by_set(results).items():
-            parts = dict(
-                zip(("train", "valid", "test"), LooksJob(name, 0, self.quick).read(self.data_dir), strict=False)
-            )
+            train, valid, test, _ = LooksJob(name, 0, self.quick).read(self.data_dir)
+            parts = {"train": train, "valid": valid, "test": test}
             frame = pd.concat(part.frame.assign(split=word) for word, part in parts.items())
-            roles = {role: getattr(parts["test"], role) for role in ("target", "protected", "positive")}
+            roles = {role: getattr(test, role) for role in ("target", "protected", "positive")}
             data, models = Dataset.from_frame(frame, **roles), [model for result in mine for model in _models(result)]
             config = {"constraint": mine[0]["config"]["constraint"], "image_column": "file"}
             groups, maps = group_names(name, data.groups), _maps(mine[0], self.out / f"looks-{name}.png")

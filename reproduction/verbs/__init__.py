@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
 import pandas as pd
 
 from fairalm.datasets.images import imsitu_counts
@@ -14,12 +13,11 @@ from fairalm.progress import progress_bar
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 from reproduction.console import is_terminal
 from reproduction.experiment import Block, Experiment, Job, Result, Results
-from reproduction.figures import COLORS, interval_point, panels
+from reproduction.figures import COLORS, interval_point, panels, plot_profile
 from reproduction.options import Names, Option, names, whole
 from reproduction.page import Model, Page
 from reproduction.verbs import table
-from reproduction.verbs.data import PAIRS, keep_features, load_images
-from reproduction.verbs.job import ROWS, SEVEN, SWEPT, HeadJob
+from reproduction.verbs.job import PAIRS, ROWS, SEVEN, SWEPT, HeadJob, keep_features, load_images
 
 SETS = ("waterbirds", "scenes")
 KINDS = {"unconstrained": PLAIN_MODEL, "fairalm": FAIRALM_MODEL, "": FAIRALM_MODEL}  # of the models on the pages
@@ -33,18 +31,15 @@ class Verbs(Experiment):
 
     imSitu's images are hard to get, so the methods run on Waterbirds (protected: the background) and on drawn scenes
     with imSitu's real numbers of men and women in the four pairs; with --imsitu also on imSitu. Each trains a linear
-    head on the features of EfficientNet-Lite0. Its eta is chosen by NVP on the validation part, and error and DEO are
-    of the test part. On Waterbirds, where only half of the validation part chooses, the other half moves the
-    multipliers of four more methods. The data are not shipped: give the folder above waterbirds/ and imsitu/ in
-    FAIRALM_DATA or with --data-dir.
+    head on the features of EfficientNet-Lite0. Its eta is chosen by NVP on the validation part. On Waterbirds, half of
+    that part moves the multipliers of four more methods instead. The data are not shipped: give the folder above
+    waterbirds/ and imsitu/ in FAIRALM_DATA or with --data-dir.
 
     Written are the tables, with the paper's numbers beside ours, what a DEO of 0 can mean on a dozen people, and how
     much each method depends on eta, as table.md and table.csv; tradeoff.png, profiles.png (error and DEO by epoch) and
-    steadiness.png; for each data set a page with every head; and in jobs/ all figures of every head. Stop it at any
-    time: the same command continues where it was.
+    steadiness.png; and for each data set a page with every head.
 
     For example:
-      python -m reproduction verbs
       python -m reproduction verbs --quick -o quick
       python -m reproduction verbs --imsitu path/to/imsitu
     """
@@ -54,7 +49,6 @@ class Verbs(Experiment):
     imsitu: Annotated[str | None, Option("imSitu's folder, with its images: adds the real pairs.", str, "DIR")] = None
 
     def jobs(self) -> list[HeadJob]:
-        """Every method on every data set with every seed; those with held-out multipliers on Waterbirds only."""
         kinds = [*self.sets, *["imsitu"] * (self.imsitu is not None)]
         pairs = [(kind, verb) for kind in kinds for verb in (PAIRS if kind != "waterbirds" else [""])]
         return [
@@ -85,8 +79,7 @@ class Verbs(Experiment):
 
     def _zeros(self) -> pd.DataFrame:
         pairs = PAIRS if self.imsitu or "scenes" in self.sets else {}
-        counts = {verb: imsitu_counts(self.imsitu or self.data_dir, pair=pair) for verb, pair in pairs.items()}
-        return table.zeros(counts)
+        return table.zeros({verb: imsitu_counts(self.imsitu or self.data_dir, pair=pairs[verb]) for verb in pairs})
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
         return {"table": table.summarise(results)}
@@ -109,11 +102,10 @@ class Verbs(Experiment):
             yield "steadiness.png", draw_steadiness(swept)
 
     def pages(self, results: Results) -> Iterator[Page]:
-        """For each data set, a model for each method and seed."""
         for data, images in self._images():
-            found = [result for result in results if result["config"]["data"] == data]
-            found.sort(key=lambda result: result["config"]["method"] != table.OURS)  # the first model has the verdict
-            yield Page(f"report-{data}", data, images, [*map(model, found)], None, {"image_column": "file"})
+            mine = [result for result in results if result["config"]["data"] == data]
+            mine.sort(key=lambda result: result["config"]["method"] != table.OURS)  # the first model has the verdict
+            yield Page(f"report-{data}", data, images, [*map(model, mine)], None, {"image_column": "file"})
 
 
 def model(result: Result) -> Model:
@@ -141,8 +133,8 @@ def draw_profiles(results: Results) -> Any:
     for (name, method), histories in curves.items():
         line = {"ls": "--" if ROWS[method].is_heldout else "-", "lw": 2 if ROWS[method].method == "fairalm" else 1.2}
         for measure in PROFILES:
-            mean, axes = 100 * np.mean([h[measure] for h in histories], axis=0), grid[measure, table.data_title(name)]
-            axes.plot(np.arange(1, len(mean) + 1), mean, **line, **_style(method))
+            axes = grid[measure, table.data_title(name)]
+            plot_profile(axes, [history[measure] for history in histories], thin=False, **line, **_style(method))
     for axes in grid.values():
         axes.set_ylim(bottom=0)
     handles = next(iter(grid.values())).get_legend_handles_labels()

@@ -1,7 +1,8 @@
-"""The methods that are compared, and a job: a method on a data set with a seed."""
+"""The methods that are compared, and a job: a method on a data set with a seed, on the features of a frozen net."""
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,18 +16,28 @@ import torch
 from torch import nn
 
 from fairalm.constraints import EqualOpportunity
+from fairalm.datasets import split
+from fairalm.datasets.images import VERB_PAIRS, ImageDataset, imsitu_counts, load_imsitu, load_waterbirds, scenes
 from fairalm.exceptions import InputError
-from fairalm.measures.chance import chance_gap
+from fairalm.files import write_atomic
 from fairalm.methods import METHODS, Unconstrained
-from fairalm.nn import ConstrainedLoss, Features, Trainer, refit_last_layer
+from fairalm.nn import ConstrainedLoss, Features, Trainer, compute_features, refit_last_layer
 from fairalm.nn.learning_rate import cosine_decay
 from fairalm.nn.row_batches import RowBatches
 from fairalm.vision.adversary import Adversary
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_sets import group_labels
+from fairalm.vision.nets import make_net
 from reproduction.experiment import Job
 from reproduction.page import net_entry
+from reproduction.seeds import chance_of
 from reproduction.tabular.job import choose as choose_run
-from reproduction.verbs.data import NET, Parts, read_parts
+from reproduction.types import IntArray
 
+NET = "efficientnet-lite0"
+PAIRS = {pair[0]: pair for pair in VERB_PAIRS}
+FRESH, FRESH_SEED = 500, 10_000  # further scenes of each label and colour, to test on more than imSitu has
+BATCH_SIZE = 32  # larger batches are slower on a CPU
 Setting = Mapping[str, float]
 #: Kind of data -> pixels on a side (the net was made for 224), groups, and training, which validation images chose.
 KINDS: dict[str, dict[str, Any]] = {
@@ -34,6 +45,16 @@ KINDS: dict[str, dict[str, Any]] = {
     "scenes": {"size": 48, "groups": ("man", "woman"), "epochs": 40, "batch_size": 64, "lr": 1e-3},
     "imsitu": {"size": 224, "groups": ("man", "woman"), "epochs": 40, "batch_size": 64, "lr": 1e-3},
 }
+
+
+class Parts(NamedTuple):
+    """Features by part; their columns have mean 0 and deviation 1 in `train`."""
+
+    train: Features
+    choose: Features  # validation images, on which settings are chosen
+    test: Features
+    dual: Features | None = None  # Waterbirds: half of its validation part, which moves the multipliers if held out
+    fresh: Features | None = None  # scenes: the further ones
 
 
 class Row(NamedTuple):
@@ -97,11 +118,7 @@ class HeadJob(Job):
         return config | ({"size": min(config["size"], 96)} if self.is_small else {})
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
-        """Fit every setting, choose one by the figures of the ``runs`` on validation images, and test it.
-
-        ``chosen`` is its position; ``test`` and ``fresh`` are its figures on the test part and on further scenes,
-        ``history`` its error and DEO on the test part by epoch, ``sweep`` the test figures of the settings there.
-        """
+        """Fit every setting, choose one by the ``runs`` on validation images, and test it, also on ``fresh`` scenes."""
         torch.set_num_threads(1)
         config = self.config
         parts = read_parts(self.data, self.seed, config["size"], self.folder)
@@ -114,22 +131,14 @@ class HeadJob(Job):
         swept = [heads[settings.index(setting)][0] for setting in config["sweep"]]
         head, history = heads[choose(runs)]
         entry = entry_of(head, parts.test, names)
-        return {
-            "runs": runs,
-            "chosen": choose(runs),
-            "test": figures(entry),
-            "fresh": None if parts.fresh is None else figures(entry_of(head, parts.fresh, names)),
-            "history": {name: history[f"valid_{name}"].tolist() for name in ("error", "deo") if len(history)},
-            "sweep": [figures(entry_of(each, parts.test, names)) for each in swept],
-            "entry": entry,
-        }
+        fresh = None if parts.fresh is None else figures(entry_of(head, parts.fresh, names))
+        curves = {name: history[f"valid_{name}"].tolist() for name in ("error", "deo") if len(history)}
+        result = {"runs": runs, "chosen": choose(runs), "test": figures(entry), "fresh": fresh, "history": curves}
+        return result | {"sweep": [figures(entry_of(each, parts.test, names)) for each in swept], "entry": entry}
 
 
 def fit_head(parts: Parts, setting: Setting, config: Mapping[str, Any]) -> tuple[nn.Module, pd.DataFrame]:
-    """Train a linear head; also its history on the test part, which the fair head, found by whole fits, does not have.
-
-    Of the setting, ``l2`` is the penalty on the weights.
-    """
+    """Train a linear head; also its history on the test part, which the fair head, made of whole fits, has not."""
     row, seed = ROWS[config["method"]], config["seed"]
     if row.is_heldout and parts.dual is None:
         raise InputError(f"{row.title} needs held-out images, and this data set has too few.")
@@ -150,8 +159,7 @@ def fit_head(parts: Parts, setting: Setting, config: Mapping[str, Any]) -> tuple
         schedule = cosine_decay(optimizer, config["epochs"])
         backward = Adversary(**own).make(constraint, 2) if is_adversary else None
         trainer = Trainer(head, optimizer, criterion, epochs=config["epochs"], scheduler=schedule, backward=backward)
-        batches = RowBatches(_columns(parts.train), config["batch_size"], seed=seed)
-        dual = None
+        batches, dual = RowBatches(_columns(parts.train), config["batch_size"], seed=seed), None
         if row.is_heldout and parts.dual is not None:  # the images that equal opportunity is about, all at every step
             positive = np.flatnonzero(parts.dual.y == 1)
             dual = [tuple(column[positive] for column in _columns(parts.dual))]
@@ -169,19 +177,68 @@ def entry_of(head: nn.Module, rows: Features, names: Sequence[str]) -> dict[str,
 
 
 def figures(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Error, DEO and the largest error of the four cells of label and group, with intervals, from an entry.
-
-    Also the share predicted 1, and ``chance``, the DEO that a head without any gap shows on as many images.
-    """
+    """From an entry: error, DEO, the largest error of the cells of label and group, and two shares."""
     groups = list(entry["groups"].values())
-    errors = [group["rates"][rate] for rate in ("fpr", "fnr") for group in groups]
-    positives, hits = [group["tp"] + group["fn"] for group in groups], sum(group["tp"] for group in groups)
-    found = {"error": entry["error"], "deo": entry["deo"], "worst": max(errors, key=lambda rate: rate["value"] or 0.0)}
-    selection = (hits + sum(group["fp"] for group in groups)) / entry["error"]["n"]
-    return {**found, "selection": selection, "chance": chance_gap(hits / sum(positives), *positives)}
+    worst = max((group["rates"][rate] for rate in ("fpr", "fnr") for group in groups), key=lambda r: r["value"] or 0.0)
+    selection = sum(group["tp"] + group["fp"] for group in groups) / entry["error"]["n"]
+    measures = {"error": entry["error"], "deo": entry["deo"], "worst": worst}
+    return {**measures, "selection": selection, "chance": chance_of(entry)}
 
 
 def choose(runs: Sequence[Mapping[str, Any]]) -> int:
     """The position of the run that NVP chooses; a constant head only if there is nothing else."""
     values = [{**run, "error": run["error"]["value"], "deo": run["deo"]["value"]} for run in runs]
     return choose_run("without-constants", pd.DataFrame(values))
+
+
+def load_images(data: str, seed: int, size: int, data_dir: str | None, imsitu: str | None) -> ImageDataset:
+    """The images of a data set; each seed draws its own scenes, with imSitu's counts."""
+    kind, _, verb = data.partition("-")
+    if kind == "waterbirds":
+        return load_waterbirds(data_dir, size=size)
+    if kind == "imsitu":
+        return load_imsitu(imsitu, pair=PAIRS[verb], size=size)
+    if verb == "fresh":
+        every = {("test", label, gender): FRESH for label in (0, 1) for gender in ("man", "woman")}
+        return scenes(counts=every, size=size, random_state=FRESH_SEED)
+    return scenes(counts=imsitu_counts(data_dir, pair=PAIRS[verb]), size=size, random_state=seed)
+
+
+def _path(data: str, seed: int, size: int, folder: Path) -> Path:
+    has_seed = data.startswith("scenes") and data != "scenes-fresh"
+    return folder / (f"{data}-{seed}-{size}.npz" if has_seed else f"{data}-{size}.npz")
+
+
+def keep_features(data: str, seed: int, size: int, folder: Path, *, data_dir: str | None, imsitu: str | None) -> None:
+    """Run the net over the images and write what its last layer gets, unless that was done."""
+    path = _path(data, seed, size, folder)
+    if path.exists():
+        return
+    images = load_images(data, seed, size, data_dir, imsitu)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)  # of the head, which is not used
+        net = make_net(NET, in_channels=3, size=size, weights="imagenet")
+    batches = image_batches(images, group_labels(images), Scale.published(NET, 3), BATCH_SIZE)
+    found, part, buffer = compute_features(net, batches), images.frame["split"].to_numpy(), io.BytesIO()
+    np.savez(buffer, x=found.x.numpy(), y=found.y, group=found.group, part=part.astype("U5"))
+    write_atomic(path, buffer.getvalue())
+
+
+def read_parts(data: str, seed: int, size: int, folder: Path) -> Parts:
+    """The parts of a data set; the seed draws the half of Waterbirds' validation part on which settings are chosen."""
+    with np.load(_path(data, seed, size, folder)) as kept:
+        x, y, group, part = (kept[name] for name in ("x", "y", "group", "part"))
+    train, valid, test = (np.flatnonzero(part == name) for name in ("train", "valid", "test"))
+    mean, std = x[train].mean(axis=0), x[train].std(axis=0) + 1e-6
+
+    def take(rows: IntArray) -> Features:
+        return Features(torch.from_numpy((x[rows] - mean) / std), y[rows], group[rows])
+
+    dual = fresh = None
+    if data == "waterbirds":
+        first, second = split(y[valid], group[valid], test_size=0.5, random_state=seed)
+        dual, valid = take(valid[first]), valid[second]
+    if data.startswith("scenes"):
+        with np.load(_path("scenes-fresh", 0, size, folder)) as more:
+            fresh = Features(torch.from_numpy((more["x"] - mean) / std), more["y"], more["group"])
+    return Parts(take(train), take(valid), take(test), dual, fresh)

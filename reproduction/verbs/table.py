@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import product
 from math import gcd
 from typing import Any
 
@@ -16,7 +17,7 @@ from fairalm.measures.chance import chance_gap
 from fairalm.measures.means import differences_of, means_of
 from reproduction.experiment import Block, Results, Table
 from reproduction.seeds import columns, paired, text_table
-from reproduction.verbs.job import ROWS, SWEPT
+from reproduction.verbs.job import PAIRS, ROWS, SWEPT
 
 MEASURES = {"error": "error", "worst": "worst group", "deo": "DEO"}
 SCENES = {"error": "error", "deo": "DEO", "chance": "gap 0", "fresh_deo": "many"}
@@ -24,8 +25,7 @@ RANGES = {"error": "error", "deo": "DEO", "decade": "DEO, decade", "useful": "us
 OURS = "fairalm-heldout"
 FEWEST = 3  # seeds; an interval over two of them says nothing
 RATE = 0.9  # a true positive rate, to compute with
-VERBS = ("cooking", "shaving", "washing", "assembling")  # the target verb of each pair
-#: The paper's "Quantitative Results on ImSitu": error and DEO of each pair on the test part, in percent.
+#: The paper's "Quantitative Results on ImSitu": error and DEO of each of the PAIRS on the test part, in percent.
 PAPER = {
     "unconstrained": ((17.9, 7.1), (23.6, 4.2), (12.8, 25.9), (7.5, 15.0)),
     "l2": ((14.3, 14.0), (23.6, 1.3), (10.9, 0.0), (5.0, 21.6)),
@@ -42,10 +42,8 @@ LEGEND = (
     " 1,000 further scenes of the target verb. held-out: multipliers moved by half of the validation part."
 )
 LESS = "Waterbirds: FairALM with held-out multipliers less the others, seed by seed, in points"
-STEADY_LEGEND = (
-    "Waterbirds, steadiness. Largest less smallest over eta from 0.01 to 10, in points of the test part, mean over the"
-    " seeds [95 % interval]."
-)
+STEADY = "Waterbirds, steadiness. Largest less smallest over eta from 0.01 to 10, in points of the test part, mean over"
+STEADY += " the seeds [95 % interval]."
 STEADY_MORE = (
     " DEO, decade: the same within the worst tenfold range of eta. useful: share of the etas with at most half of the"
     " unconstrained head's DEO for at most two points of error."
@@ -75,8 +73,7 @@ def summarise(results: Results) -> pd.DataFrame:
 
     The intervals of scenes are over the seeds, if there are three. The seeds of the other data sets share their test
     images, so theirs are those of the test part: the means of their ends. ``one_low`` and ``one_high`` are the mean
-    interval of a DEO on one test part; ``zeros`` and ``constants`` count the seeds with a DEO of 0 and with a constant
-    prediction; ``setting`` is the one chosen most often.
+    interval of a DEO on one test part; ``zeros`` and ``constants`` count the seeds whose DEO or prediction is one.
     """
     lines = []
     for (data, method), part in tested(results).groupby(["data", "method"], sort=False):
@@ -88,7 +85,7 @@ def summarise(results: Results) -> pd.DataFrame:
             line[f"{name}_sd"] = 100 * part[name].std()
         line |= {f"one{end}": 100 * part[f"deo{end}"].mean() for end in ("_low", "_high")}
         line |= {"chance": 100 * part["chance"].mean(), "zeros": int((part["deo"] == 0).sum())}
-        line |= {"constants": int(part["selection"].isin((0.0, 1.0)).sum())}
+        line |= {"constants": int(part["selection"].isin((0, 1)).sum())}
         lines.append(line | {"setting": Counter(part["setting"]).most_common(1)[0][0], "seeds": len(part)})
     return pd.DataFrame(lines)
 
@@ -112,11 +109,7 @@ def sweeps(results: Results) -> pd.DataFrame:
 
 
 def ranges(results: Results) -> pd.DataFrame:
-    """Largest less smallest error and DEO over eta, as shares, by method and seed.
-
-    ``decade`` is DEO's within the worst tenfold range of eta, ``useful`` the share of etas whose DEO is at most half
-    the unconstrained head's, for at most two points of error.
-    """
+    """Largest less smallest error and DEO over eta, as shares, by method and seed; for the rest see ``STEADY_MORE``."""
     plain: Any = tested(results).query("data == 'waterbirds' and method == 'unconstrained'").set_index("seed")
     swept, lines = sweeps(results), {}
     for (method, seed), part in swept.groupby(["method", "seed"], sort=False) if len(swept) else ():
@@ -141,23 +134,20 @@ def steadiness(results: Results) -> pd.DataFrame:
 
 
 def zeros(counts: Mapping[str, Mapping[tuple[str, int, str], int]]) -> pd.DataFrame:
-    """What a DEO of 0 can mean with imSitu's counts of each pair, a line for each target verb and part.
-
-    The columns are those of ``ZERO_LEGEND``: ``rates`` (0 at), ``high`` (up to), ``chance``, ``exact`` and ``off``.
-    """
+    """What a DEO of 0 can mean with imSitu's counts of each pair, by target verb and part; see ``ZERO_LEGEND``."""
     lines = []
-    for part, (verb, found) in ((part, pair) for part in ("valid", "test") for pair in counts.items()):
+    for part, (verb, found) in product(("valid", "test"), counts.items()):
         men, women = found[part, 1, "man"], found[part, 1, "woman"]
         line: dict[str, Any] = {"verb": verb, "part": part, "men": men, "women": women}
         if men and women:
             predicted, steps = [1] * (men + women), gcd(men, women)
             ways = [(men * step // steps, women * step // steps) for step in range(steps + 1)]
-            exact = sum(binom.pmf(m, men, RATE) * binom.pmf(w, women, RATE) for m, w in ways)
+            exact = float(sum(binom.pmf(m, men, RATE) * binom.pmf(w, women, RATE) for m, w in ways))
             high = deo(predicted, predicted, sensitive_features=[0] * men + [1] * women, target=1).high or 0.0
             line |= {"rates": len(ways), "high": 100 * high, "chance": 100 * chance_gap(RATE, men, women)}
-            line["exact"] = 100 * float(exact)
+            line |= {"exact": 100 * exact}
         n = sum(count for (where, _, _), count in found.items() if where == part)
-        printed = [row[VERBS.index(verb)][0] for row in PAPER.values()]
+        printed = [row[list(PAIRS).index(verb)][0] for row in PAPER.values()]
         off = max(abs(error - 100 * round(error * n / 100) / n) for error in printed)
         lines.append(line | {"images": n, "off": off})
     return pd.DataFrame(lines)
@@ -178,7 +168,7 @@ def data_table(means: pd.DataFrame, data: str, *, full: bool = False) -> Table:
     kind, _, verb = data.partition("-")
     part, heads = means[means["data"] == data], {"method": "method", **(SCENES if kind == "scenes" else MEASURES)}
     if full and verb:
-        lines, place = part.to_dict("records"), VERBS.index(verb)
+        lines, place = part.to_dict("records"), list(PAIRS).index(verb)
         one = [f"{line['one_low']:.1f} to {line['one_high']:.1f}" for line in lines]
         sets = [f"{line['zeros']} of {line['seeds']}" for line in lines]
         paper = ["{}, {}".format(*PAPER[line["method"]][place]) for line in lines]
@@ -197,7 +187,7 @@ def blocks(results: Results, zeroed: pd.DataFrame, seeds: int, *, full: bool = F
         yield from ("", LESS, text_table(_with_titles(less), {"method": "less", **MEASURES}))
     if not steady.empty:
         shown = RANGES if full else {name: RANGES[name] for name in ("error", "deo")}
-        yield from ("", STEADY_LEGEND + STEADY_MORE * full, text_table(steady, {"method": "method", **shown}))
+        yield from ("", STEADY + STEADY_MORE * full, text_table(steady, {"method": "method", **shown}))
     if not zeroed.empty:
         heads: dict[Any, str] = {"verb": "verb (+)", "rates": "0 at", "high": "up to"}
         rounded = zeroed.assign(off=zeroed["off"].map("{:.2f}".format))

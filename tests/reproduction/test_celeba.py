@@ -15,8 +15,7 @@ from PIL import Image
 from fairalm.datasets.images import load_celeba, scenes
 from fairalm.report.facts import gather
 from fairalm.vision.image_model import load_image_model
-from reproduction.celeba import PAPER, Celeba, blocks, choose_eta, eta_table, models, points
-from reproduction.celeba.job import FEATURES, TRAINING, NetJob
+from reproduction.celeba import FEATURES, PAPER, TRAINING, Celeba, NetJob, blocks, choose_eta, eta_table, models, points
 from reproduction.page import Page, as_run, net_entry
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"

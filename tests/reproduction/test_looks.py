@@ -17,8 +17,7 @@ from fairalm.report.facts import gather
 from reproduction import looks
 from reproduction.experiment import markdown_of
 from reproduction.looks import CLAIMS, WORDS, Looks, summarise, text_blocks
-from reproduction.looks.job import SETS, LooksJob
-from reproduction.looks.nets import heat_maps, logits, make_encoder, train
+from reproduction.looks.job import SETS, LooksJob, heat_maps, logits, make_encoder, train
 from reproduction.page import as_run
 
 SHARED = Path(__file__).parents[3] / "shared"

@@ -1,4 +1,4 @@
-"""The rules in a PyTorch training loop. Needs the extra `torch`."""
+"""The methods in a PyTorch training loop. Needs the extra `torch`."""
 
 try:
     import torch  # noqa: F401

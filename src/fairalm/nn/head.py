@@ -24,7 +24,7 @@ def find_head(model: nn.Module, name: str | None = None) -> str:
     outputs = {key: part.out_features for key, part in model.named_modules() if isinstance(part, nn.Linear)}
     fitting: list[str] = [key for key, n in outputs.items() if n in (1, 2)]
     listed = ", ".join(repr(key) for key in fitting[:5]) + (", ..." if len(fitting) > 5 else "")
-    advice = "put one in the place of the last layer first, for example net.fc = nn.Linear(net.fc.in_features, 1)"
+    advice = "replace the last layer by one first, for example net.fc = nn.Linear(net.fc.in_features, 1)"
     if name in fitting:
         return name
     if name in outputs:

@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
+import torch
+from torch import nn
 
+from fairalm.constraints import EqualOpportunity
 from fairalm.datasets.images import load_celeba
+from fairalm.exceptions import ToleranceWarning
 from fairalm.measures.means import means_of
+from fairalm.methods import METHODS, Unconstrained
+from fairalm.nn import ConstrainedLoss, compute_features, refit_last_layer
+from fairalm.nn.learning_rate import cosine_decay
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 from fairalm.selection import select_nvp
-from reproduction.celeba.job import FEATURES, TRAINING, HeadJob, NetJob
+from fairalm.vision.image_batches import Scale, image_batches
+from fairalm.vision.image_model import ImageModel
+from fairalm.vision.image_sets import check_sets, group_labels
+from fairalm.vision.imagenet import IMAGENET
+from fairalm.vision.nets import make_net
+from fairalm.vision.run_settings import describe
 from reproduction.experiment import Block, Experiment, Job, Result, Results
-from reproduction.figures import COLORS, interval_point, new_figure, panels, tidy
+from reproduction.figures import COLORS, interval_point, panels, plot_profile
 from reproduction.labels.job import group_names
 from reproduction.options import Option, whole
-from reproduction.page import Model, Page
+from reproduction.page import Model, Page, net_entry
 from reproduction.seeds import columns, text_table
 
+BATCH_SIZE = 64
+OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
+#: How each net is trained; the small one as in the paper.
+TRAINING: dict[str, dict[str, Any]] = {
+    "relu3": {"size": 28, "optimizer": "sgd", "lr": 0.01, "cosine": False, "flip": False},
+    "resnet18": {"size": 64, "optimizer": "adam", "lr": 1e-3, "cosine": True, "flip": True},
+}
+#: Frozen features: the settings that benchmarks/celeba_last_layer.py chose on the validation part.
+FEATURES: dict[str, Any] = {"net": "efficientnet-lite0-grid", "size": 96, "l2": 0.1, "n_folds": 3}
+TOLS = (0.06, 0.01)
 FIGURES = {"error": "error", "deo": "DEO", "fnr_women": "FNR women", "fnr_men": "FNR men"}
 #: The paper's "Quantitative Results on CelebA". Two are quoted there (Sattigeri et al. 2018, Quadrianto et al. 2019).
 PAPER = {
@@ -60,6 +84,105 @@ PLANS = {False: Plan(), True: Plan(3, 1, 1500, (0.1, 20.0), (0.1, 3.0), (0.1,))}
 
 
 @dataclass(frozen=True)
+class NetJob(Job):
+    """Train a net with a method, and measure it on the validation and the test part after every epoch."""
+
+    net: str  # a key of TRAINING
+    method: str
+    eta: float | None = None  # None: the method's own default
+    accumulates: bool = False  # never set the gradients to zero, as in the authors' l2
+    seed: int = 0  # of weights and order
+    epochs: int = 5
+    limit: int | None = None  # the largest number of faces of each part
+    folder: str | None = field(default=None, compare=False)  # where to save the net
+
+    @property
+    def name(self) -> str:
+        eta = "" if self.eta is None else f"-{self.eta:g}"
+        return f"{self.net}-{self.method}{eta}{'-accumulating' * self.accumulates}-{self.seed}"
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {**super().config, "batch_size": BATCH_SIZE, **TRAINING[self.net]}
+
+    def run(self, data_dir: str | None = None) -> dict[str, Any]:
+        """Train and measure; ``diverged`` is the step at which an output was not finite, None if there is none."""
+        how, constraint = self.config, EqualOpportunity()
+        faces = load_celeba(data_dir, size=how["size"], limit=self.limit)
+        train = faces.part("train")
+        groups, scale = check_sets({"train": train}, constraint), Scale.of(train.pixels)
+        loader = image_batches(train, groups, scale, BATCH_SIZE, seed=self.seed, flip=how["flip"])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            net = make_net(self.net, in_channels=3, size=how["size"])
+        method = METHODS[self.method](**({} if self.eta is None else {"eta": self.eta}))
+        surrogate = "sigmoid" if method.traits.strict_dual else "log"  # the paper's methods need a convex loss
+        loss, steps = nn.BCEWithLogitsLoss(reduction="none"), self.epochs * len(loader)
+        criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, surrogate=surrogate)
+        optimizer = OPTIMIZERS[how["optimizer"]](net.parameters(), lr=how["lr"])
+        # without a decay: a constant rate for all steps
+        schedule = cosine_decay(optimizer, steps, head_steps=0 if how["cosine"] else steps + 1)
+        settings = describe({"train": train}, groups, scale, self.net, None, constraint) | how
+        history, model = pd.DataFrame(), ImageModel(net, settings, pd.DataFrame(), self.epochs - 1)
+        for epoch in range(self.epochs):
+            net.train()
+            for x, y, group in loader:
+                if not self.accumulates:
+                    optimizer.zero_grad()
+                logits = net(x)[:, 0]
+                if not bool(logits.isfinite().all()):
+                    return {"history": history.to_dict("list"), "diverged": criterion.t}
+                with np.errstate(over="ignore"):  # logits of a net about to diverge
+                    criterion(logits, y, group).backward()
+                optimizer.step()
+                criterion.step()
+                schedule.step()
+            row = {"epoch": epoch}
+            for name, part in ((name, faces.part(name)) for name in ("valid", "test")):
+                outputs = model.logits(part)
+                entry = net_entry(part.y, outputs, group_names(part, "Male"))
+                row |= {f"{name}_{measure}": entry[measure]["value"] for measure in ("error", "deo")}
+                row[f"{name}_selection"] = (outputs > 0).mean()
+            history = pd.concat([history, pd.DataFrame([row])])
+        if self.folder is not None:
+            replace(model, history=history).save(self.folder)
+        return {"history": history.to_dict("list"), "diverged": None, "entry": entry}
+
+
+@dataclass(frozen=True)
+class HeadJob(Job):
+    """Fit a plain last layer and one for each of ``TOLS``, all on the same frozen features."""
+
+    name: ClassVar[str] = "heads"
+    limit: int | None = None  # the largest number of faces of each part
+    folder: Path = field(default=Path("features"), compare=False)  # where to keep the features
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {**super().config, **FEATURES, "tols": TOLS}
+
+    def run(self, data_dir: str | None = None) -> dict[str, Any]:
+        """Fit and measure; ``heads`` has the tolerance and the ``entry`` of the test part of each last layer."""
+        name, size, features = FEATURES["net"], FEATURES["size"], {}
+        faces = load_celeba(data_dir, size=size, limit=self.limit)
+        net = make_net(name, in_channels=3, size=size, weights=IMAGENET)
+        for part in ("train", "test"):
+            loader = image_batches(faces.part(part), group_labels(faces), Scale.published(name, 3), BATCH_SIZE)
+            features[part] = compute_features(net, loader, cache=self.folder / part)
+        test, heads = features["test"], []
+        for tol in (None, *TOLS):
+            fair = {"constraint": EqualOpportunity(tol=tol or 0.0), "n_folds": FEATURES["n_folds"]}
+            how: dict[str, Any] = fair if tol else {"method": Unconstrained()}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ToleranceWarning)  # with few faces; the table shows the gap
+                fitted = refit_last_layer(net, features["train"], l2=FEATURES["l2"], **how)
+            with torch.inference_mode():
+                logits = fitted.model.get_submodule(fitted.head)(test.x)[:, 0].numpy()
+            heads.append({"tol": tol, "entry": net_entry(test.y, logits, group_names(faces.part("test"), "Male"))})
+        return {"heads": heads}
+
+
+@dataclass(frozen=True)
 class Celeba(Experiment):
     """Make the paper's results on CelebA again: who is "attractive", fairly by gender.
 
@@ -68,33 +191,24 @@ class Celeba(Experiment):
     epoch; and again with gradients that are never set to zero, which is what the authors' l2 does. A ResNet-18 without
     and one with FairALM, at 64 pixels; its eta is chosen on the validation part, by the small nets.
 
-    Settings are chosen on CelebA's validation part. Error, DEO and false negative rates are of its test part, with the
-    paper's numbers beside them. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
-
-    Written are the tables as table.md, table.csv and eta.csv; the figures points.png and profiles.png; report.html, a
-    page with every model; in nets/ both ResNets, for `fairalm cam`; and in jobs/ all figures of every net. With 29,175
-    faces it takes about 30 minutes on two cores. Stop it at any time: the same command continues where it was.
-
-    For example:
-      python -m reproduction celeba --data-dir path/to/data
-      python -m reproduction celeba --quick -o quick
+    Written are the tables, with the paper's numbers, as table.md, table.csv and eta.csv; the figures points.png and
+    profiles.png; report.html, a page with every model; and in nets/ both ResNets, for `fairalm cam`. With 29,175 faces
+    it takes about 30 minutes on two cores. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
     """
 
     seeds: Annotated[int, Option("How many seeds of the small nets.", whole(), quick=1)] = 3
 
     def prepare(self) -> None:
-        """Read the faces at every size, which also caches them for the jobs."""
-        for settings in (FEATURES, *TRAINING.values()):
+        for settings in (FEATURES, *TRAINING.values()):  # which also caches the faces for the jobs
             load_celeba(self.data_dir, size=settings["size"], limit=PLANS[self.quick].limit)
 
     def jobs(self) -> list[Job]:
-        """The last layers, which take longest, and the small nets: every method with every eta and seed."""
         plan = PLANS[self.quick]
         arms: list[tuple[str, float | None, bool]] = [("unconstrained", None, False), ("pi-control", None, False)]
         arms += [("fairalm", eta, False) for eta in plan.fairalm] + [("l2", eta, False) for eta in plan.l2]
         arms += [("unconstrained", None, True), *(("l2", eta, True) for eta in plan.accumulating)]
         small = [NetJob("relu3", *arm, seed, plan.epochs, plan.limit) for seed in range(self.seeds) for arm in arms]
-        return [HeadJob(plan.limit, str(self.out / "features")), *small]
+        return [HeadJob(plan.limit, self.out / "features"), *small]  # the longest first
 
     def collect(self, run: Callable[[Sequence[Job]], list[Result]]) -> list[Result]:
         """Also ResNet-18 without and with FairALM, with the eta that the small nets choose."""
@@ -121,7 +235,6 @@ class Celeba(Experiment):
         yield "profiles.png", draw_profiles(results)
 
     def pages(self, results: Results) -> Iterator[Page]:
-        """The last layers, ResNet-18, then the small nets by eta and seed."""
         faces = load_celeba(self.data_dir, size=TRAINING["relu3"]["size"], limit=PLANS[self.quick].limit)
         shown = sorted(models(results), key=lambda m: m.settings.get("tol") or 1)  # the smallest tolerance first
         yield Page("report", "celeba", faces, shown, group_names(faces, "Male"), {"image_column": "file"})
@@ -163,23 +276,15 @@ def points(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def profiles(result: Result) -> pd.DataFrame:
-    """Error, DEO and share predicted attractive on the test part in percent, by epoch, up to where it diverged."""
-    history = pd.DataFrame(result["history"], columns=[f"test_{name}" for name in PROFILES])
-    return 100 * history.set_axis(list(PROFILES), axis=1)
-
-
 def eta_table(results: Results) -> pd.DataFrame:
-    """What eta does to the small net: means over the seeds on the test part after the last epoch.
-
-    Seeds that ``diverged`` are left out. ``swing`` is the mean change of the error from one epoch to the next.
-    """
-    rows, small = [], pd.DataFrame([{**result["config"], "result": result} for result in nets(results, "relu3")])
+    """What eta does to the small net, see ``ETA_LEGEND``; seeds that ``diverged`` are left out."""
+    rows, small = [], pd.DataFrame([{**net["config"], "result": net} for net in nets(results, "relu3")])
     for arm, part in small.groupby(ARM, sort=False, dropna=False):
-        ended = [profiles(result) for result in part["result"] if result["diverged"] is None]
+        ended = [100 * pd.DataFrame(net["history"], dtype=float) for net in part["result"] if net["diverged"] is None]
         row = dict(zip(ARM, arm, strict=True)) | {"seeds": len(part), "diverged": len(part) - len(ended)}
         if ended:
-            last = pd.DataFrame([{**found.iloc[-1], "swing": found["error"].diff().abs().mean()} for found in ended])
+            last = pd.DataFrame([{name: net[f"test_{name}"].iloc[-1] for name in PROFILES} for net in ended])
+            last["swing"] = [net["test_error"].diff().abs().mean() for net in ended]
             # the interval of three seeds is wide, but no share lies outside 0 to 100
             row |= {name: x if name in last else np.clip(x, 0, 100) for name, x in columns(means_of(last)).items()}
         rows.append(row)
@@ -187,14 +292,11 @@ def eta_table(results: Results) -> pd.DataFrame:
 
 
 def choose_eta(results: Results) -> float:
-    """FairALM's eta by NVP on the validation part: the small nets' last epochs, averaged over the seeds.
-
-    A net that predicts "attractive" for nearly all faces, or for nearly none, is left out.
-    """
+    """FairALM's eta by NVP on the validation part: the small nets' last epochs, averaged over the seeds."""
     tried = [result for result in nets(results, "relu3") if result["config"]["method"] == "fairalm"]
     last = [{name: values[-1] for name, values in result["history"].items()} for result in tried]
     mean = pd.DataFrame(last).groupby([result["config"]["eta"] for result in tried]).mean()
-    constant = (mean["valid_selection"] - 0.5).abs() > 0.45
+    constant = (mean["valid_selection"] - 0.5).abs() > 0.45  # nearly all or none are predicted to be attractive
     return float(mean.index[select_nvp(mean["valid_error"], mean["valid_deo"], constant=constant)])
 
 
@@ -202,52 +304,44 @@ def blocks(results: Results, digits: int = 1) -> Iterator[Block]:
     """Both tables; `digits` of the ends of most intervals."""
     forms = dict.fromkeys(FIGURES, (1, digits)) | {"selection": (0, 0)}
     yield from (text_table(points(results), {"model": "model", **FIGURES}, forms), POINT_LEGEND, "")
-    table = eta_table(results).astype(object)
-    for i, line in table.iterrows():
-        eta = "" if pd.isna(line["eta"]) else f" {line['eta']:g}"
-        table.loc[i, "method"] = f"{line['method']}{'*' * line['accumulates']}{eta}"
+    lines: list[dict[Any, Any]] = eta_table(results).to_dict("records")
+    for line in lines:
+        line["method"] += "*" * line["accumulates"] + ("" if pd.isna(line["eta"]) else f" {line['eta']:g}")
         if line["diverged"]:
-            table.loc[i, "swing"] = f"{line['diverged']} of {line['seeds']} diverged"
+            line["swing"] = f"{line['diverged']} of {line['seeds']} diverged"
     heads = {"method": "method, eta", "error": "error", "deo": "DEO", "selection": "predicted +", "swing": "swing"}
-    yield from (text_table(table, heads, forms), ETA_LEGEND)
+    yield from (text_table(pd.DataFrame(lines), heads, forms), ETA_LEGEND)
     yield f"FairALM's eta for ResNet-18, chosen on the validation part: {choose_eta(results):g}."
 
 
 def draw_points(table: pd.DataFrame) -> Any:
     """Draw error against DEO: ours with intervals, the printed ones without."""
-    figure = new_figure(8.5, 4.5)
-    axes = figure.add_subplot()
+    title = "CelebA, Attractive by gender; bars are 95 % intervals, the paper prints none"
+    figure, grid = panels(8.5, 4.5, {"error": "test error, %"}, [title], "test DEO, %")
+    (axes,) = grid.values()
     colors, marks = iter(("#444444", COLORS["fairalm"], "#56B4E9", "#999999", COLORS["l2"])), iter("sX^")
     for line in table.to_dict("records"):
         if line["by"] == "paper":
             axes.plot(line["deo"], line["error"], next(marks), mfc="none", mec="#a03030", ms=8, label=line["model"])
         else:
             interval_point(axes, line, "error", fmt="o", color=next(colors), ms=7, label=line["model"])
-    axes.set(xlabel="test DEO, %", ylabel="test error, %")
     axes.set_xlim(left=-1)
-    tidy(axes)
     axes.legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.suptitle("CelebA, Attractive by gender; bars are 95 % intervals, the paper prints none", x=0.01, ha="left")
     return figure
 
 
 def draw_profiles(results: Results) -> Any:
-    """Draw error, DEO and the share predicted attractive after every epoch, a column for each family of nets.
-
-    Thin lines are seeds, which end where a net diverged; thick ones are means, as long as all seeds are there.
-    """
+    """Draw error, DEO and the share predicted attractive after every epoch, a column for each family of nets."""
     families = {"ResNet-18": nets(results, "resnet18")}
     for column, (method, accumulates) in FAMILIES.items():
-        found = [net for net in nets(results, "relu3") if net["config"]["accumulates"] == accumulates]
-        families[column] = [net for net in found if net["config"]["method"] in (method, "unconstrained")]
+        alike = [net for net in nets(results, "relu3") if net["config"]["accumulates"] == accumulates]
+        families[column] = [net for net in alike if net["config"]["method"] in (method, "unconstrained")]
     figure, grid = panels(13, 8, PROFILES, families, "epoch", sharey="row", sharex="col")
     for (name, column), axes in grid.items():
         for eta, color in zip(dict.fromkeys(net["config"]["eta"] for net in families[column]), SHADES, strict=False):
-            seeds = pd.concat([profiles(r)[name] for r in families[column] if r["config"]["eta"] == eta], axis=1)
-            seeds.index += 1
-            axes.plot(seeds, color=color, lw=0.6, alpha=0.5)
+            seeds = [net["history"].get(f"test_{name}", []) for net in families[column] if net["config"]["eta"] == eta]
             label = "unconstrained" if eta is None else f"eta {eta:g}"
-            axes.plot(seeds.dropna().mean(axis=1), "-o", ms=2.5, color=color, label=label)
+            plot_profile(axes, seeds, color=color, label=label, marker="o", ms=2.5)
         axes.xaxis.get_major_locator().set_params(integer=True)
         if name == "error" and families[column]:
             axes.legend(fontsize=7, frameon=False, ncols=2)
