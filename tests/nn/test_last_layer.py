@@ -216,7 +216,7 @@ def test_cached_features_serve_a_second_criterion(compas, tmp_path):
 
 def test_warnings():
     rows = synthetic()
-    with pytest.warns(ToleranceWarning, match=r"after 1 rounds, above the tolerance of 1\."):
+    with pytest.warns(ToleranceWarning, match=r"after 1 round, above the tolerance of 1\."):
         refit_last_layer(nn.Linear(6, 1), rows, max_iter=1)
     with pytest.warns((ToleranceWarning, ConstantModelWarning)):
         refit_last_layer(nn.Linear(6, 1), rows, method=FairALMLinear(eta=50.0), max_iter=3)
