@@ -51,12 +51,7 @@ Block = str | Table  # a paragraph, "" for an empty line, or a table
 class Experiment(ABC):
     """An experiment of the paper. The fields are its options; the docstring is the help of its command."""
 
-    out: Annotated[
-        Path,
-        Option(
-            "Folder to write; the same command continues a run that was stopped. Default: fairalm-NAME.", Path, "DIR"
-        ),
-    ]
+    out: Annotated[Path, Option("Folder to write, or to continue in. Default: fairalm-NAME.", Path, "DIR")]
     data_dir: Annotated[str | None, Option("Folder with the official files.", str, "DIR", None, "$FAIRALM_DATA")] = None
     quick: Annotated[bool, Option("A small version, in minutes, to see that everything works.")] = False
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler, TensorDataset
 
+from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint, EqualizedOdds, EqualOpportunity
 from fairalm.datasets import split
 from fairalm.datasets.images import ImageDataset, load_celeba, load_xray, scenes
@@ -26,7 +27,6 @@ from fairalm.vision.image_sets import group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
 from reproduction.experiment import Job
 from reproduction.page import net_entry
-from reproduction.types import FloatArray
 
 ETAS = (0.1, 0.3, 1.0)  # FairALM's; NVP chooses on the validation images
 KEEP = 0.95  # of the best accuracy, where NVP has 0.9: where a bad net looks says little

@@ -14,6 +14,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets import load, preprocess, split
 from fairalm.exceptions import InputError
@@ -24,7 +25,6 @@ from fairalm.selection import nvp
 from fairalm.sklearn import FairALMClassifier
 from fairalm.sklearn.comparators import AgarwalClassifier, DoniniClassifier, HardtClassifier, ZafarClassifier
 from reproduction.experiment import Job
-from reproduction.types import FloatArray, IntArray
 
 TABLES = {"adult": "Adult", "compas": "COMPAS", "german": "German", "law": "Law"}
 PARTS = (0.6, 0.2, 0.2)  # shares of the rows: to fit on, to choose a setting on, to test on

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 
+from fairalm.arrays import IntArray
 from fairalm.constraints import DemographicParity, EqualOpportunity
 from fairalm.runs.metrics import metrics
 from reproduction.experiment import Block, Experiment, Job, Results, Table
@@ -19,7 +20,6 @@ from reproduction.theory import checks
 from reproduction.theory.curves import draw, lengths, saddle_curves, slopes
 from reproduction.theory.families import Family, Models, adult_models, random_game, slow_game, smooth_family
 from reproduction.theory.findings import cancellation, jensen, last_play, leash, per_classifier
-from reproduction.types import IntArray
 
 EVERY, CHECKED, PER_DECADE = 1000, 10_000, 40  # every T up to the first, then so many a decade up to the second
 GAPS = {"augmented": "L_T", "original": "the game itself"}  # whose saddle gap is measured

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint, DemographicParity, EqualizedOdds, ErrorParity, PredictiveParity
 from fairalm.game import play
 from fairalm.methods import FairALMLinear
 from reproduction.theory import saddle
 from reproduction.theory.families import Family, Models
 from reproduction.theory.plays import LinearStep, play_many, plays_of
-from reproduction.types import FloatArray, IntArray
 
 ROUNDING = 1e-11  # what sums of thousands of terms may be off by
 EQUAL = 1e-9  # two values that differ by less are called equal

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from fairalm.arrays import FloatArray, IntArray
 from reproduction.figures import new_figure
 from reproduction.theory.families import Family
 from reproduction.theory.plays import DualStep, ExponentiatedStep, LinearStep, Plays, play_many
 from reproduction.theory.saddle import augmented_sides, exponentiated, first_case, larger, original_sides, second_case
-from reproduction.types import FloatArray, IntArray
 
 ETAS = np.logspace(-2, 2, 17)  # a constant eta is sought among these
 SECOND, FASTER, FIRST = "η = 1/T", "η = 1/T²", "η of the first case"

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression
 
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import load_adult, preprocess, split
 from fairalm.game import FiniteOracle
 from fairalm.moments import Moments
-from reproduction.types import FloatArray, IntArray
 
 BoolArray = npt.NDArray[np.bool_]
 FEWEST, MOST = 2000, 8000  # rows a model of Adult is fitted on

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.game import Game
 from fairalm.methods.base import clip_to
 from reproduction.theory.families import Family
-from reproduction.types import FloatArray, IntArray
 
 
 class Plays(NamedTuple):

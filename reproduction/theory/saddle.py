@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linprog
 
+from fairalm.arrays import FloatArray
 from fairalm.methods.base import clip_to
 from reproduction.theory.families import Family
 from reproduction.theory.plays import Plays
-from reproduction.types import FloatArray
 
 Sides = tuple[FloatArray, FloatArray]  # what the classifier and lambda could still gain
 

@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+from fairalm.arrays import IntArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets import split
 from fairalm.datasets.images import VERB_PAIRS, ImageDataset, imsitu_counts, load_imsitu, load_waterbirds, scenes
@@ -32,7 +33,6 @@ from reproduction.experiment import Job
 from reproduction.page import net_entry
 from reproduction.seeds import chance_of
 from reproduction.tabular.job import choose as choose_run
-from reproduction.types import IntArray
 
 NET = "efficientnet-lite0"
 PAIRS = {pair[0]: pair for pair in VERB_PAIRS}

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from fairalm.arrays import IntArray
 from fairalm.exceptions import InputError
 
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float64]
 Missing = Literal["error", "drop", "group"]
 
 MISSING: tuple[Missing, ...] = get_args(Missing)

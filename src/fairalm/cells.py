@@ -16,11 +16,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm.arrays import Array, BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
-from fairalm.moments import Array, Moments, divide
+from fairalm.moments import Moments, divide
 
-BoolArray = npt.NDArray[np.bool_]
 LABELS = np.array([False, True])  # the other label, the target
 
 

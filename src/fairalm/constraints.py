@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import FloatArray, IntArray, first_line, kebab
-from fairalm.cells import BoolArray, Cells, Event, Rows
+from fairalm._validation import first_line, kebab
+from fairalm.arrays import BoolArray, FloatArray, IntArray
+from fairalm.cells import Cells, Event, Rows
 from fairalm.exceptions import InputError, SmallCellWarning
 
 TOO_FEW = 5  # rows in a cell; with fewer, a single row moves its rate by over twenty points

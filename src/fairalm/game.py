@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import Array, FloatArray
 from fairalm.methods.base import Method
 from fairalm.mixtures import Mixture, best_mixture, choose_single, lower_bound, penalised, saddle_gaps
-from fairalm.moments import Array, Moments
+from fairalm.moments import Moments
 from fairalm.result import GameResult, history_table
 
 Predictor = Literal["single", "last", "average", "mixture"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

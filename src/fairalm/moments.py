@@ -8,7 +8,8 @@ from typing import Any
 
 from array_api_compat import array_namespace, device
 
-Array = Any  # a numpy array or a torch tensor: methods use only what both have
+from fairalm.arrays import Array
+
 _NAMESPACES: dict[type, Any] = {}
 
 

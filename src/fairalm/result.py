@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import ConstantModelWarning, ToleranceWarning
 
 NEARLY_CONSTANT = 0.1  # the rarer prediction is made a tenth as often as by the plain model

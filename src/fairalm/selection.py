@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import FloatArray, IntArray
-from fairalm.cells import BoolArray
+from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, make_gap_scorer
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fairalm._validation import FloatArray, IntArray
-from fairalm.cells import BoolArray, Rows
+from fairalm.arrays import Array, BoolArray, FloatArray, IntArray
+from fairalm.cells import Rows
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome
-from fairalm.moments import Array, Moments
+from fairalm.moments import Moments
 
 
 class Learner(Protocol):

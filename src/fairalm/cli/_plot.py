@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.cli.compare import DEFAULT, FAIRLEARN
 from fairalm.files import write_png
 from fairalm.runs.comparison import PLAIN, Result

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import IntArray, check_binary, check_choice, encode_groups
+from fairalm._validation import check_binary, check_choice, encode_groups
+from fairalm.arrays import IntArray
 from fairalm.datasets._table import check_frame
 from fairalm.exceptions import InputError
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairalm._validation import IntArray, encode_groups
+from fairalm._validation import encode_groups
+from fairalm.arrays import IntArray
 from fairalm.exceptions import InputError
 
 

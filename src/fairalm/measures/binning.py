@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import FloatArray, Groups, IntArray
-from fairalm.cells import BoolArray
+from fairalm._validation import Groups
+from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
 
 N_BINS = 20  # before merging

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import IntArray
+from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures.definitions import MEASURES, Definition, definition_of

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtr, ndtri
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 
 Interval = tuple[FloatArray, FloatArray]

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import FloatArray, Groups, IntArray, encode_groups
-from fairalm.cells import BoolArray
+from fairalm._validation import Groups, encode_groups
+from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
 
 Share = tuple[tuple[str, ...], tuple[str, ...]]  # counts above and below the line, each in the order tp, fp, tn, fn

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from fairalm.arrays import Array
 from fairalm.methods.base import Dual, Method, Traits, check_bound, clip_to, soft
-from fairalm.moments import Array, Moments
+from fairalm.moments import Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
 

@@ -9,8 +9,9 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from fairalm._validation import first_line, kebab
+from fairalm.arrays import Array
 from fairalm.exceptions import InputError
-from fairalm.moments import Array, Moments, namespace
+from fairalm.moments import Moments, namespace
 
 
 class NoMemory(NamedTuple):

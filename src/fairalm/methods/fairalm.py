@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from fairalm.arrays import Array
 from fairalm.exceptions import InputError
 from fairalm.methods.base import Dual, Method, Traits, check_bound, clip_to
-from fairalm.moments import Array, Moments
+from fairalm.moments import Moments
 from fairalm.schedules import Growth, check_eta
 
 

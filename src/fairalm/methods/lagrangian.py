@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from fairalm.arrays import Array
 from fairalm.exceptions import InputError
 from fairalm.methods.base import Dual, Method, Traits
-from fairalm.moments import Array, Moments, namespace
+from fairalm.moments import Moments, namespace
 from fairalm.schedules import Schedule, check_eta, step_size
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
+from fairalm.arrays import Array
 from fairalm.methods.base import Dual, Method, Traits, soft, within
-from fairalm.moments import Array, Moments
+from fairalm.moments import Moments
 from fairalm.schedules import Schedule, check_eta, step_size
 
 GAIN = 18.0  # plain weights per unit of a gap between rates of one half

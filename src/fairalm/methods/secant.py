@@ -7,9 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import Array, FloatArray
 from fairalm.methods.base import Dual, Method, Traits, soft
-from fairalm.moments import Array, Moments
+from fairalm.moments import Moments
 
 AIM = 0.5  # where in the tolerance the search aims: half-way, so that a near miss still lands inside
 FIRST_STEP = 6.0  # first guess of the response of one gap: plain weights per unit of gap

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairalm.arrays import Array
 from fairalm.exceptions import InputError
-from fairalm.moments import Array
 
 INTEGERS = {torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8}
 

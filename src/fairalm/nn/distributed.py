@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import distributed
 
-from fairalm.moments import Array
+from fairalm.arrays import Array
 
 IS_AVAILABLE = distributed.is_available()
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import RandomSampler
 
-from fairalm._validation import IntArray
+from fairalm.arrays import IntArray
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath, write_atomic
 from fairalm.nn.checks import usable_device

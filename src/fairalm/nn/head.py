@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 
 

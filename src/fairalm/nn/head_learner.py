@@ -10,8 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 from torch import Tensor, nn
 
-from fairalm._validation import FloatArray, IntArray
-from fairalm.cells import BoolArray
+from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.nn.head import Linear
 
 CONSTANT = 10.0  # logit of a head that predicts the same label for every row

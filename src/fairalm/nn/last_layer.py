@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.cells import Rows
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import stratified_folds

@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from fairalm.arrays import Array
 from fairalm.cells import Cells
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.methods import DEFAULT_METHOD, Dual, Method
-from fairalm.moments import Array, namespace
+from fairalm.moments import namespace
 from fairalm.nn.batch import Batch, check_shapes
 from fairalm.nn.checks import check_count
 from fairalm.nn.distributed import n_ranks, sum_over_ranks

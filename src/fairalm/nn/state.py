@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from fairalm.arrays import Array
 from fairalm.methods import Dual
-from fairalm.moments import Array
 
 
 class Sums(NamedTuple):

@@ -8,8 +8,9 @@ import torch
 from scipy.special import expit
 from torch import Tensor
 
+from fairalm.arrays import Array
 from fairalm.exceptions import InputError
-from fairalm.moments import Array, namespace
+from fairalm.moments import namespace
 
 
 def target_margin(logits: Tensor, target: int) -> Tensor:

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from fairalm._validation import FloatArray, Groups, IntArray, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import split
 from fairalm.exceptions import InputError

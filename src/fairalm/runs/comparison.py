@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from fairalm._validation import IntArray
+from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning, InputError

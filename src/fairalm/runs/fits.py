@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import FairALMWarning
 from fairalm.measures import Measure
 from fairalm.runs.metrics import measures_in

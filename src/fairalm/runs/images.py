@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, split
 from fairalm.exceptions import FairALMWarning, InputError

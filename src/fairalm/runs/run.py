@@ -13,7 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from fairalm._validation import IntArray
+from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairalm._validation import MISSING, Groups, IntArray, Missing, check_parameter, encode_groups, no_such
+from fairalm._validation import MISSING, Groups, Missing, check_parameter, encode_groups, no_such
+from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
 from fairalm.exceptions import InputError

@@ -20,7 +20,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairalm._validation import FloatArray, Groups, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome, Predictor, play

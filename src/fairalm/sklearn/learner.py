@@ -12,8 +12,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from fairalm._validation import FloatArray
-from fairalm.cells import BoolArray
+from fairalm.arrays import BoolArray, FloatArray
 from fairalm.exceptions import InputError
 
 

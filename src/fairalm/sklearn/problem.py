@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from fairalm._validation import FloatArray, IntArray
-from fairalm.cells import BoolArray, Rows
+from fairalm.arrays import BoolArray, FloatArray, IntArray
+from fairalm.cells import Rows
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
 from fairalm.signals import CrossfitSignal, Fold, HeldoutSignal, Signal

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 
 AREA = 0.2  # share of an image that counts as looked at

@@ -13,7 +13,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath, read_json, write_atomic, write_json

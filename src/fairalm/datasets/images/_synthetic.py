@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairalm._validation import FloatArray, IntArray
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.datasets.images._build import check_whole
 from fairalm.datasets.images._dataset import SPLITS, ImageDataset
 from fairalm.exceptions import InputError

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import IntArray
+from fairalm.arrays import IntArray
 from fairalm.datasets.images._decode import CHANNELS, Job, Kind, check_pillow, decode_all
 from fairalm.exceptions import InputError
 from fairalm.files import cache_dir, new_folder, write_json

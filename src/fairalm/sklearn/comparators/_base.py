@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairalm._validation import FloatArray, Groups, check_binary, encode_groups
+from fairalm._validation import Groups, check_binary, encode_groups
+from fairalm.arrays import FloatArray
 from fairalm.constraints import CONSTRAINTS, check_cells
 from fairalm.exceptions import InputError
 

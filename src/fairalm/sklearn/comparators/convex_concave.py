@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from fairalm._validation import FloatArray
+from fairalm.arrays import FloatArray
 from fairalm.sklearn.comparators._base import BoolArray, import_extra
 
 Expansion = tuple[FloatArray, FloatArray]  # gradient and Hessian

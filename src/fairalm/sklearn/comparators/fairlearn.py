@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from fairalm._validation import FloatArray, Groups, encode_groups, group_name, kebab
+from fairalm._validation import Groups, encode_groups, group_name, kebab
+from fairalm.arrays import FloatArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.sklearn.comparators._base import BoolArray, Comparator, import_extra

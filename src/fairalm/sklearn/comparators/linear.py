@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from fairalm._validation import FloatArray, Groups
+from fairalm._validation import Groups
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.sklearn.comparators._base import BoolArray, Comparator
 from fairalm.sklearn.comparators.convex_concave import Covariance, LogLoss, solve

@@ -1,7 +1,0 @@
-"""Arrays, for annotations."""
-
-import numpy as np
-import numpy.typing as npt
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
