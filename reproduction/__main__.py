@@ -12,8 +12,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from fairalm.console import say_error
 from fairalm.exceptions import FairALMWarning, InputError
-from reproduction.console import say_error
 from reproduction.options import Parser, whole, with_options
 
 EXPERIMENTS = ("tabular", "labels", "celeba", "verbs", "xray", "looks", "theory")

@@ -12,10 +12,10 @@ from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 
+from fairalm.console import is_terminal, print_table, say, say_error, say_path
 from fairalm.exceptions import InputError
 from fairalm.files import to_json, write_atomic, write_json, write_png
 from fairalm.progress import progress_bar
-from reproduction.console import is_terminal, print_table, say, say_error
 from reproduction.experiment import Experiment, Job, Result, Results, markdown_of
 from reproduction.page import write_pages
 
@@ -110,7 +110,7 @@ def run_experiment(experiment: Experiment, command: str, *, as_json: bool = Fals
     if as_json:
         tables = {name: table.to_dict("records") for name, table in experiment.frames(results).items()}
         facts = {"out": experiment.out, **tables, **experiment.facts(results), "failed": run.n_failed}
-        say(to_json(facts), wrap=False)
+        say_path(to_json(facts))
         return
     for block in experiment.text(results):
         if isinstance(block, str):
@@ -119,7 +119,7 @@ def run_experiment(experiment: Experiment, command: str, *, as_json: bool = Fals
             print_table(block.head, block.rows, left=block.left)
     lines[0] += f", after {time.perf_counter() - start:.0f} s"
     for line in lines:
-        say(line, wrap=False)
+        say_path(line)
 
 
 def write_files(experiment: Experiment, results: Results, command: str) -> list[str]:

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import pandas as pd
 
+from fairalm.console import is_terminal
 from fairalm.datasets.images import imsitu_counts
 from fairalm.progress import progress_bar
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
-from reproduction.console import is_terminal
 from reproduction.experiment import Block, Experiment, Job, Result, Results
 from reproduction.figures import COLORS, interval_point, panels, plot_profile
 from reproduction.options import Names, Option, names, whole

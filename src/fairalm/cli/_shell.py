@@ -107,6 +107,6 @@ def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 
 def _say_error(text: str) -> None:
-    from fairalm.cli._output import say_error
+    from fairalm.console import say_error
 
     say_error(text)

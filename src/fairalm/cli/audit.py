@@ -8,7 +8,8 @@ import numpy as np
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, print_table, say, say_path, working
+from fairalm.cli._output import check_out, print_json, working
+from fairalm.console import print_table, say, say_path
 from fairalm.files import write_json
 from fairalm.measures import MEASURES, GroupRates, rate_interval
 from fairalm.runs import Audit, Predictions

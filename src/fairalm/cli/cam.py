@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import count, is_terminal, print_json, print_table, say, say_path
+from fairalm.cli._output import count, print_json
+from fairalm.console import is_terminal, print_table, say, say_path
 from fairalm.files import write_json
 from fairalm.measures import Measure
 from fairalm.report.maps import RESULTS, SHEET

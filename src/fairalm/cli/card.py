@@ -5,8 +5,9 @@ from __future__ import annotations
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, say_path
+from fairalm.cli._output import check_out
 from fairalm.cli.report import MinCell
+from fairalm.console import say_path
 from fairalm.files import write_atomic
 from fairalm.report.card import model_card
 from fairalm.report.facts import MIN_CELL, gather

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
+from fairalm import console
 from fairalm.cli import _options as opt
-from fairalm.cli import _output as console
+from fairalm.cli import _output as output
 from fairalm.files import write_json
 from fairalm.measures.text import plus_minus
 from fairalm.methods import DEFAULT_METHOD
@@ -52,7 +53,7 @@ def compare(
       fairalm compare compas
       fairalm compare people.csv --target hired --protected sex --seeds 10
     """
-    console.check_out(out, (".csv", ".json"), overwrite)
+    output.check_out(out, (".csv", ".json"), overwrite)
     names = [name.strip() for name in methods.split(",") if name.strip()]
     done = compare_methods(source, settings, names, seeds=range(seeds), progress=console.is_terminal())
     rows = done.summary()
@@ -60,14 +61,14 @@ def compare(
         console.say_error(f"Warning: left out: {method} ({reason})")
     result = done.metrics(rows, {"seeds": seeds}, command=opt.typed(context))
     if out is not None and out.suffix.lower() == ".csv":
-        console.write_table(out, pd.DataFrame(rows))
+        output.write_table(out, pd.DataFrame(rows))
     elif out is not None:
         write_json(out, result)
     page = ""
     if out is not None or not as_json:
-        page = console.write_report(result, PAGE if out is None else out.with_suffix(".html"))
+        page = output.write_report(result, PAGE if out is None else out.with_suffix(".html"))
     if as_json:
-        console.print_json(result)
+        output.print_json(result)
         return
     _show(done, rows, seeds)
     if out is not None:
@@ -77,9 +78,9 @@ def compare(
 
 def _show(done: Comparison, rows: list[dict[str, Any]], seeds: int) -> None:
     constraint, estimator = done.constraint, done.settings.estimator
-    console.show_samples(done.samples, constraint, console.protected_sentence(done.samples))
+    output.show_samples(done.samples, constraint, output.protected_sentence(done.samples))
     console.say()
-    head = [f"{estimator}, {console.count(seeds, 'split')}, %", "test error", f"test {constraint.title}", "train gap"]
+    head = [f"{estimator}, {output.count(seeds, 'split')}, %", "test error", f"test {constraint.title}", "train gap"]
     names = ("error", constraint.measure, "train_gap")
     console.print_table(
         [*head, "fits", "time"],

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import is_terminal, print_json, print_table, say, say_path, show_samples, write_report
+from fairalm.cli._output import print_json, show_samples, write_report
 from fairalm.cli.compare import DEFAULT, footnotes, marked
+from fairalm.console import is_terminal, print_table, say, say_path
 from fairalm.datasets import split
 from fairalm.files import write_json
 from fairalm.measures import Measure

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fairalm._validation import first_line
 from fairalm.cli._options import Json
-from fairalm.cli._output import print_json, print_table, say
+from fairalm.cli._output import print_json
+from fairalm.console import print_table, say
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import LOADERS
 from fairalm.methods import METHODS

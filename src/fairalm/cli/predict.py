@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, say_path, working, write_table
+from fairalm.cli._output import check_out, print_json, working, write_table
+from fairalm.console import say_path
 from fairalm.files import read_json
 from fairalm.measures.text import percent
 from fairalm.runs import predict as predict_rows

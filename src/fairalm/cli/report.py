@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, say, say_path, working
+from fairalm.cli._output import check_out, print_json, working
+from fairalm.console import say, say_path
 from fairalm.report.facts import MIN_CELL, gather
 from fairalm.report.figures import write_figures
 from fairalm.report.page import vl_convert, write_page

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from fairalm import console
 from fairalm.cli import _options as opt
-from fairalm.cli import _output as console
+from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
 from fairalm.files import check_new_folder
 from fairalm.measures import MEASURES
@@ -71,11 +72,11 @@ def train(
         if not is_first:
             return
         done.save(out, overwrite=overwrite)
-        page = console.write_report(out, out / PAGE)
+        page = output.write_report(out, out / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
     if as_json:
-        console.print_json({"run": out, **done.metrics()})
+        output.print_json({"run": out, **done.metrics()})
         return
     show(done)
     model = "model.pt, settings.json, history.json, plain, test.csv" if settings.reads_images else "model.skops"
@@ -90,10 +91,10 @@ def show(done: Run) -> None:
     rows = f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others"
     lines = [f"{rows} ({share or 'the file ' + config['test']})."]
     if config["image_column"] is None:
-        lines.append(console.protected_sentence(done.samples))
-    console.show_samples(done.samples, constraint, *lines)
+        lines.append(output.protected_sentence(done.samples))
+    output.show_samples(done.samples, constraint, *lines)
     in_rounds = hasattr(fair.model, "n_oracle_calls_")
-    rounds = console.count(fair.n_fits if in_rounds else len(fair.model.history_), "fit" if in_rounds else "epoch")
+    rounds = output.count(fair.n_fits if in_rounds else len(fair.model.history_), "fit" if in_rounds else "epoch")
     console.say(
         f"Method {config['method']} on {config['estimator']}: {rounds} in {fair.seconds:.1f} s;"
         f" the plain model in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
