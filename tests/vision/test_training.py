@@ -300,7 +300,9 @@ def test_another_run_is_not_gone_on_with(data, tmp_path, changed, match):
 
 
 SCRIPT = """
+import signal
 import sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {here!r})
 from test_training import *
 torch.set_num_threads(1)
@@ -316,8 +318,8 @@ def is_in_second_epoch(folder):
 @pytest.mark.parametrize(
     ("how", "settings"),
     [
-        ("SIGKILL", "dict(flip=True, heldout=make_images(seed=2), epochs=60)"),
-        ("SIGINT", "dict(method=Adversary(), epochs=60)"),
+        ("SIGKILL", "dict(flip=True, heldout=make_images(seed=2), epochs=150)"),
+        ("SIGINT", "dict(method=Adversary(), epochs=150)"),
     ],
 )
 def test_a_run_that_was_stopped_goes_on_to_the_same_net(tmp_path, how, settings):
