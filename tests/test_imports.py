@@ -18,13 +18,13 @@ LAYERS = [
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
     {"mixtures", "result", "game", "signals", "selection"},
-    {"sklearn", "nn", "boost", "spark"},
+    {"sklearn", "nn"},
     {"vision"},
     {"runs"},
     {"report"},
     {"cli", "__main__"},
 ]
-BACKENDS = {"sklearn", "nn", "boost", "spark"}
+BACKENDS = {"sklearn", "nn"}
 
 
 def layer_of(part):
@@ -49,6 +49,7 @@ def test_imports_go_one_way(path):
     here = path.relative_to(ROOT).parts[0].removesuffix(".py")
     for name in imports_of(path):
         parts = name.split(".")
+        assert parts[0] != "reproduction", f"{here} sees the experiments"
         if parts[0] != "fairalm" or len(parts) == 1:
             continue
         if layer_of(here) < layer_of("cli"):
