@@ -122,6 +122,8 @@ class ConstrainedLoss(nn.Module):
         self.n_groups, self.window, self.dual_from, self.validate = n_groups, window, dual_from, validate
         self.target = 1 if constraint.target is None else int(constraint.target)
         self.surrogate = find_surrogate(surrogate)
+        options = [getattr(loss, name, None) for name in ("reduction", "weight", "pos_weight")]
+        self._is_log_loss = type(loss) is nn.BCEWithLogitsLoss and options == ["none", None, None]
         self._cells = Cells.of(constraint, n_groups).map(lambda array: array.astype(np.float32))
         # a method whose weights are its multipliers needs no means, unless the constraint is linearised at them
         needs_means = not (method.traits.weights_are_multipliers and self._cells.is_linear)
@@ -251,6 +253,8 @@ class ConstrainedLoss(nn.Module):
         return margin, batch
 
     def _mean_loss(self, logits: Tensor, y: Tensor, n: int) -> Tensor:
+        if self._is_log_loss and logits.shape == y.shape:
+            return nn.functional.binary_cross_entropy_with_logits(logits, y)  # the same in one call
         each: Tensor = self.loss(logits, y)
         if each.numel() != n:
             got = f"The loss gave {each.numel()} numbers for {n} rows"
@@ -274,7 +278,7 @@ class ConstrainedLoss(nn.Module):
     def _row_weights(self, sums: Array, dual: Dual) -> Array:
         """Weight of a row by label and group, as a multiple of its plain weight: shape (2, groups)."""
         moments = self._cells.moments(sums)
-        return moments.total * self._cells.loss_weights(self.method.weights(moments, dual), moments)
+        return self._cells.loss_weights(self.method.weights(moments, dual) * moments.total, moments)
 
 
 def _on_host(device: torch.device) -> bool:
