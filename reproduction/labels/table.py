@@ -147,7 +147,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
         f"{chosen.sum()} of {len(plain)} pairs of a label and a protected attribute pass the screen on the validation"
         f" part ({', '.join(f'{chosen[name].sum()} for {name}' for name in GROUPS)}),"
         f" {plain['passes_on_test'].sum()} would on the test part, {(chosen & plain['passes_on_test']).sum()} do on"
-        f" both. With accuracy in the place of precision, {by_accuracy.sum()} pass on the validation part.",
+        f" both. With accuracy instead of precision, {by_accuracy.sum()} pass on the validation part.",
         f"U: DEO is undefined in {len(plain) - len(known)} pairs, where a group has no rows with the label in the test"
         f" part. In {known['precision'].isna().sum()} others the net predicts the label for nobody there: a DEO of 0,"
         " and no precision.",

@@ -1,4 +1,4 @@
-"""The paper's table of standard data sets, made again with every method it names."""
+"""The paper's table of standard data sets, reproduced with every method it names."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_one_unconstrained_net_is_measured_for_both_attributes(folder, monkeypat
         assert np.sum([*both[0].values()]) == PART
     assert len(found["history"]["train_error"]) == 5
     assert json.loads(json.dumps(found)) == run_job(NetJob("Attractive", "unconstrained", lr=0.3), folder)
-    monkeypatch.setattr(tables, "LEAST_DEO", 0.0)  # this net has no gap to speak of
+    monkeypatch.setattr(tables, "LEAST_DEO", 0.0)  # this net has almost no gap
     pages = {page.file: page for page in Labels(Path(), folder).pages([found])}
     assert list(pages) == ["pages/Male-Attractive", "pages/Young-Attractive"]
     for name in ("Male", "Young"):
@@ -217,7 +217,7 @@ def test_text_and_figure(results, table, tmp_path):
 
 
 def test_the_command_continues_where_it_was(run, folder, tmp_path, monkeypatch, page_facts):
-    monkeypatch.setattr(tables, "LEAST_DEO", 0.0)  # these nets have no gap to speak of
+    monkeypatch.setattr(tables, "LEAST_DEO", 0.0)  # these nets have almost no gap
     out = tmp_path / "out"
     line = ("labels", "--data-dir", folder, "-o", out, "--jobs", "1")
     first = run(*line)

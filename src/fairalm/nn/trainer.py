@@ -166,7 +166,7 @@ class Trainer:
         Parameters
         ----------
         train_loader : iterable of (x, y, group)
-            Training data. A ``DistributedSampler`` is told the epoch.
+            Training data. At each epoch, ``set_epoch`` of a ``DistributedSampler`` is called.
         valid_loader : iterable of (x, y, group), optional
             Data to measure on after each epoch. Under ``torch.distributed``, each rank has all of it, or its share by a
             ``DistributedSampler``.
