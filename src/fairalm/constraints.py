@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fairalm._validation import first_line, kebab
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.cells import Cells, Event, Rows
+from fairalm.cells import Cells, Compared, Event, Rows
 from fairalm.exceptions import InputError, SmallCellWarning
 
 TOO_FEW = 5  # rows in a cell; with fewer, a single row moves its rate by over twenty points
@@ -32,7 +32,7 @@ class Constraint(ABC):
     Parameters
     ----------
     tol : float
-        Bound on every entry of the gap: 0.01 lets rates differ by one point.
+        Largest difference that is allowed between any two groups: 0.01 lets rates differ by one point.
     target : label, optional
         The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1).
     """
@@ -63,9 +63,16 @@ class Constraint(ABC):
     def events(self, y: BoolArray) -> tuple[Event, ...]:
         """The events, given the labels as booleans (True where the label is the target)."""
 
-    def rows(self, y: npt.ArrayLike, group: IntArray, n_groups: int, sample_weight: FloatArray | None = None) -> Rows:
+    def rows(
+        self,
+        y: npt.ArrayLike,
+        group: IntArray,
+        n_groups: int,
+        sample_weight: FloatArray | None = None,
+        compared: Compared | None = None,
+    ) -> Rows:
         """The rows of a data set, by label and group."""
-        return Rows(Cells.of(self, n_groups), np.asarray(y, dtype=bool), group, sample_weight)
+        return Rows(Cells.of(self, n_groups, compared), np.asarray(y, dtype=bool), group, sample_weight)
 
 
 @dataclass(frozen=True, kw_only=True)

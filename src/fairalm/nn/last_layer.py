@@ -159,13 +159,15 @@ def refit_last_layer(
             bound=bound,
             resolution=0.5 / signal.smallest_cell,
             is_linear=signal.fitted.cells.is_linear,
+            rows=signal.measured,
             on_round=lambda t, now: update(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
         )
     result = game.result("single")
     if not isinstance(method, Unconstrained):
         result.warn(signal.smallest_cell)
     assert isinstance(signal.learner, HeadLearner)
-    fair, sign = signal.learner.fitter.folded(result.models[0]), _sign(constraint)
+    chosen = signal.learner.shifted(result.models[0], float(result.shifts[0]))
+    fair, sign = signal.learner.fitter.folded(chosen), _sign(constraint)
     return RefittedNet(
         model=with_head(model, name, Linear(sign * fair.weight, sign * fair.bias)).eval(),
         head=name,

@@ -131,7 +131,8 @@ class ConstrainedLoss(nn.Module):
         # over a window, weights hardly change from one dual step to the next: they are computed at dual steps only
         self._keeps_weights = method.traits.every > 1 and window > 0
         empty = np.zeros((4, n_groups), dtype=np.float32)
-        dual = method.start(self._cells.moments(empty), constraint.tol)
+        none = self._cells.moments(empty)
+        dual = method.start(none, none.row_tolerance(constraint.tol))
         self._state = LossState(dual, Sums(empty, empty), empty[:2])
         self._last: tuple[Tensor, Array, Dual] | None = None  # mean loss, sums and multipliers of the last batch
         self._is_checked = False
