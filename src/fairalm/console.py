@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDTH = 80
-UNBROKEN = 20  # numbers up to this width stay on one line
+UNBROKEN = 28  # numbers up to this width stay on one line
 
 
 def console(*, stderr: bool = False) -> Console:
