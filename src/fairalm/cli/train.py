@@ -139,4 +139,4 @@ def _show_changes(done: Run) -> None:
 def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     if after["value"] is None or before["value"] is None:
         return "nobody"
-    return f"{percent(before['value'])} -> {with_interval(after['value'], after['low'], after['high'])}"
+    return f"{100 * before['value']:.1f} -> {with_interval(after['value'], after['low'], after['high'])}"

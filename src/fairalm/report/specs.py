@@ -108,7 +108,7 @@ def _change(rate: str, groups: list[str]) -> Spec:
     drawn, fair = [{"filter": "isValid(datum.value)"}], [{"filter": {"field": "model", "equal": CHANGED_MODELS[0]}}]
     line: Spec = {"type": "line", "color": INK, "strokeWidth": 1, "opacity": 0.5, "aria": False}
     rule: Spec = {"type": "rule", "color": COLORS[0], "strokeWidth": 4, "opacity": 0.55, "aria": False}
-    point: Spec = {"type": "point", "filled": True, "size": 70, "opacity": 1}
+    point: Spec = {"type": "point", "filled": True, "size": 70, "opacity": 1, "aria": False}
     return {
         "description": f"{rate} of each group under the plain and the fair model; a table has the same figures.",
         "data": {"name": "changes"},
@@ -154,7 +154,14 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
             {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
-                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
+                "mark": {
+                    "type": "point",
+                    "filled": True,
+                    "size": 90,
+                    "opacity": 0.85,
+                    "cursor": "pointer",
+                    "aria": False,
+                },
                 "encoding": {**_palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],
