@@ -90,7 +90,7 @@ def test_small_counts_are_hidden_or_ranges(metrics):
         facts = gather([coarse])
         texts.append(changes(facts, facts["models"][0], "tpr")[0].text)
         rows = chart_data(facts, "change-tpr")["changes"]
-        assert [row["value"] for row in rows if row["group"] == "F"] == [None, 0.75]
+        assert [row["value"] for row in rows if row["group"] == "F"] == [0.75, None]
     assert texts[0] == texts[1]
     assert texts[0].startswith("75.0 % → 96 to 100 %")
 

@@ -40,11 +40,11 @@ def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
 
 
 def change_rows(facts: Mapping[str, Any], model: Mapping[str, Any], rate: str) -> Rows:
-    """Two rows per group: its rate under the fair model and under the plain one; none where it is hidden."""
+    """Two rows per group: its rate under the plain model and, drawn on top, the fair one; none where it is hidden."""
     return [
         {"group": change.group, "model": name, **figure, "tip": f"{change.group}: {change.text}"}
         for change in changes(facts, model, rate)
-        for name, figure in zip(CHANGED_MODELS, (change.after, change.before), strict=True)
+        for name, figure in zip(reversed(CHANGED_MODELS), (change.before, change.after), strict=True)
         if figure and figure["low"] is not None
     ]
 

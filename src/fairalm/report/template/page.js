@@ -130,7 +130,7 @@
       const box = make("div", null, { class: "chart" });
       $("chart-changes").append(box);
       const rows = changes(headline, headline.groups, rate).flatMap((change) =>
-        [["fair model", change.after], ["plain model", change.before]]
+        [["plain model", change.before], ["fair model", change.after]]  // the second is drawn on top
           .filter(([, f]) => f && f.low !== null)
           .map(([model, f]) => ({
             group: change.group, model, ...f, tip: `${change.group}: ${changeText(change)} ${change.after ? change.after.interval : ""}`,
