@@ -44,12 +44,12 @@ def train(
 ) -> None:
     """Train a fair model and measure it on rows it has not seen.
 
-    What you get: a table of the fair model beside the plain one, with 95 % intervals, a table of how each group's
-    rates change from the plain model to the fair one, and a folder RUN with
-    model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round),
-    metrics.json (all figures; what --json prints) and report.html (a page, see fairalm report). Image models are saved
-    as model.pt and settings.json instead, for fairalm.vision.image_model.load_image_model; plain/ is the plain net and
-    test.csv lists the test images, for fairalm cam.
+    What you get: a table of the fair model beside the plain one and a table of how each group's rates change from the
+    plain model to the fair one, with 95 % intervals, and a folder RUN with model.skops (for fairalm predict, or
+    fairalm.load in Python), config.json, history.csv (one row per round), metrics.json (all figures; what --json
+    prints) and report.html (a page, see fairalm report). Image models are saved as model.pt and settings.json instead,
+    for fairalm.vision.image_model.load_image_model; plain/ is the plain net and test.csv lists the test images, for
+    fairalm cam.
 
     A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
     Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...
