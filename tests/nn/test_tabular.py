@@ -90,6 +90,17 @@ def test_every_criterion(name, n_groups):
     assert gaps["fair"] <= max(0.06, share * gaps["plain"])
 
 
+def test_rows_in_another_order_and_ids_are_refused():
+    X, y, group = people()
+    X, y = pd.DataFrame(X), pd.Series(y)
+    with pytest.raises(InputError, match="y and X have different indexes: row 0 is 1499 in y, 0 in X"):
+        NetClassifier().fit(X, y[::-1], sensitive_features=group)
+    with pytest.raises(InputError, match="sensitive_features and X have different indexes"):
+        NetClassifier().fit(X, y, sensitive_features=pd.Series(group)[::-1])
+    with pytest.raises(InputError, match="has 1,500 groups in 1,500 rows, "):
+        NetClassifier().fit(X, y, sensitive_features=np.arange(1500))
+
+
 def test_labels_and_target_of_any_type(compas):
     X, y, groups = compas
     words = np.where(y == 1, "again", "never")

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.datasets import split
@@ -125,6 +125,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         """Train on a table, two labels and the protected attribute, given as to :class:`fairalm.FairALMClassifier`."""
         self._check_settings()
         device = usable_device(None, self.device)
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features)
         labels = np.asarray(y)
         constraint = EqualOpportunity() if self.constraint is None else self.constraint
         positive, classes = check_binary(labels, target=constraint.target)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint, EqualOpportunity, check_cells
 from fairalm.exceptions import InputError
@@ -238,6 +238,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[Problem, Groups]:
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         X = self._check_X(X, reset=True)
         n = _num_samples(X)
         if y is None:

@@ -23,7 +23,7 @@ def group_labels(data: ImageDataset) -> tuple[Hashable, ...]:
 
 def group_codes(data: ImageDataset, groups: Sequence[Hashable]) -> IntArray:
     """The position in `groups` of each image's group."""
-    own = encode_groups(data.groups, n_rows=len(data.pixels), min_groups=1)
+    own = encode_groups(data.groups, n_rows=len(data.pixels), min_groups=1, refuse_ids=False)
     code_of: dict[Any, int] = {label: code for code, label in enumerate(groups)}
     unknown = [label for label in own.labels if label not in code_of]
     if unknown:
