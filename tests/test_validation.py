@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import dok_array
 
 from fairalm._validation import Groups, check_binary, check_same_index, encode_groups, group_name, no_such
 from fairalm.exceptions import InputError
@@ -403,6 +404,7 @@ PEOPLE = pd.DataFrame({"age": [31, 45, 27]}, index=[7, 3, 5])
         pd.Categorical([0, 1, 0]),
         None,
         {"a": [0, 1, 0]},
+        dok_array((3, 1)),  # a dict by its class
         pd.Series([0, 1, 0], index=[7, 3, 5]),
         pd.Series([0, 1, 0], index=[7.0, 3.0, 5.0]),
         pd.Series([0, 1], index=[3, 5]),  # another length is another error

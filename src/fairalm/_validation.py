@@ -7,7 +7,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from fairalm.arrays import IntArray
 from fairalm.exceptions import InputError
 
 Missing = Literal["error", "drop", "group"]
+Named = TypeVar("Named")
 
 MISSING: tuple[Missing, ...] = get_args(Missing)
 MISSING_LABEL = "missing"
@@ -46,6 +47,12 @@ def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
         raise no_such(what, name, known)
 
 
+def by_name(what: str, name: str, known: Mapping[str, Named]) -> Named:
+    """What a known name stands for."""
+    check_choice(what, name, known)
+    return known[name]
+
+
 def check_parameter(parameter: str, value: Any, known: Iterable[str]) -> None:
     """Refuse a value that a parameter cannot have."""
     if value not in known:
@@ -54,19 +61,13 @@ def check_parameter(parameter: str, value: Any, known: Iterable[str]) -> None:
 
 
 def check_same_index(**arguments: Any) -> None:
-    """Refuse pandas objects of one length whose indexes differ: taken by position, their rows do not belong together.
+    """Refuse pandas objects of one length whose indexes differ: by position, their rows do not belong together.
 
-    The first argument with an index is the reference. Arguments without one are taken by position.
-
-    >>> check_same_index(X=pd.DataFrame({"age": [31, 45]}), y=pd.Series([0, 1], index=[1, 0]))
-    Traceback (most recent call last):
-    ...
-    fairalm.exceptions.InputError: y and X have different indexes: row 0 is 1 in y, 0 in X. Put the rows of y in the\
- order of X with y.loc[X.index] or, if they are in that order already, pass y.to_numpy().
+    The first with an index is the reference; what has none is taken by position.
     """
     indexes: dict[str, pd.Index[Any]] = {}
     for name, value in arguments.items():
-        is_dict = isinstance(value, Mapping)
+        is_dict = isinstance(value, Mapping) and not hasattr(value, "shape")  # a sparse matrix can be a dict too
         columns = {f"{name}[{key!r}]": value[key] for key in value} if is_dict else {name: value}
         indexes |= {key: part.index for key, part in columns.items() if isinstance(part, (pd.Series, pd.DataFrame))}
     for name, own in indexes.items():
@@ -183,11 +184,12 @@ def encode_groups(
 def _refuse_ids(columns: Iterable[Any], codes: IntArray, labels: tuple[Hashable, ...]) -> None:
     """Refuse more groups than can be compared."""
     n_rows, n_groups = int((codes >= 0).sum()), len(labels)
-    if n_groups <= MOST_GROUPS and (n_groups <= SOME_GROUPS or n_rows >= FEWEST_ROWS * n_groups):
-        return
-    why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
-    if n_rows >= FEWEST_ROWS * n_groups:
+    if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
+        why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
+    elif n_groups > MOST_GROUPS:
         why = f"more than the {MOST_GROUPS} that can be compared: among so many, some differ by chance."
+    else:
+        return
     raise InputError(
         f"The protected column {' × '.join(repr(name) for name in columns)} has {n_groups:,} groups in {n_rows:,} rows,"
         f" {why} Name another column, or merge small groups ({{merge_below}}).",

@@ -401,8 +401,15 @@ class TestBadInput:
         self.refused("'predictor'", predictor="best")
         self.refused("'dual_signal'", dual_signal="test")
         self.refused("'heldout_size'", heldout_size=0.9)
-        self.refused("'constraint'", constraint="equal-opportunity")
-        self.refused("'method'", method="secant")
+        self.refused("There is no constraint 'equal-oportunity', did you mean", constraint="equal-oportunity")
+        self.refused("`constraint` must be a Constraint or the name of one; got <class", constraint=EqualOpportunity)
+        self.refused(
+            "There is no method 'secnt', did you mean 'secant'[?] There are: secant, pi-control", method="secnt"
+        )
+        self.refused(
+            r"`method` must be a Method for full fits, such as SecantALM\(\), or the name of one; got 3", method=3
+        )
+        self.refused("must be a Method for full fits, .* got 'pi-control'", method="pi-control")
         self.refused("takes no sample_weight", estimator=sklearn.neighbors.KNeighborsClassifier())
         self.refused("no best mixture", constraint=PredictiveParity(), predictor="mixture")
 
