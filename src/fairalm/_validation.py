@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,13 @@ from fairalm.arrays import IntArray
 from fairalm.exceptions import InputError
 
 Missing = Literal["error", "drop", "group"]
+Named = TypeVar("Named")
 
 MISSING: tuple[Missing, ...] = get_args(Missing)
 MISSING_LABEL = "missing"
 OTHER_LABEL = "other"
+MOST_GROUPS = 200  # the largest of so many differences is chance, and tables of pairs of groups get large
+SOME_GROUPS, FEWEST_ROWS = 50, 10  # with more groups of fewer rows on average, a cell has fewer than 5: is it an id?
 
 
 def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
@@ -33,7 +37,7 @@ def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
     known = list(known)
     near = difflib.get_close_matches(str(name), known, n=1)
     hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
-    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.")
+    return InputError(f"There is no {what} {name!r}{hint}{': ' if known else ' '}{', '.join(known) or 'none'}.")
 
 
 def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
@@ -43,11 +47,40 @@ def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
         raise no_such(what, name, known)
 
 
+def by_name(what: str, name: str, known: Mapping[str, Named]) -> Named:
+    """What a known name stands for."""
+    check_choice(what, name, known)
+    return known[name]
+
+
 def check_parameter(parameter: str, value: Any, known: Iterable[str]) -> None:
     """Refuse a value that a parameter cannot have."""
     if value not in known:
         message = f"{{{parameter}}} must be one of {', '.join(known)}; got {value!r}."
         raise InputError(message, **{parameter: None})
+
+
+def check_same_index(**arguments: Any) -> None:
+    """Refuse pandas objects of one length whose indexes differ: by position, their rows do not belong together.
+
+    The first with an index is the reference; what has none is taken by position.
+    """
+    indexes: dict[str, pd.Index[Any]] = {}
+    for name, value in arguments.items():
+        is_dict = isinstance(value, Mapping) and not hasattr(value, "shape")  # a sparse matrix can be a dict too
+        columns = {f"{name}[{key!r}]": value[key] for key in value} if is_dict else {name: value}
+        indexes |= {key: part.index for key, part in columns.items() if isinstance(part, (pd.Series, pd.DataFrame))}
+    for name, own in indexes.items():
+        first, expected = next(iter(indexes.items()))
+        if len(own) != len(expected) or own.equals(expected):
+            continue
+        row = bisect_left(range(len(own)), True, key=lambda i: not own[: i + 1].equals(expected[: i + 1]))
+        here, there = (index[row : row + 1].tolist()[0] for index in (own, expected))
+        raise InputError(
+            f"{name} and {first} have different indexes: row {row} is {here!r} in {name}, {there!r} in {first}. Put the"
+            f" rows of {name} in the order of {first} with {name}.loc[{first}.index] or, if they are in that order"
+            f" already, pass {name}.to_numpy()."
+        )
 
 
 @dataclass(frozen=True)
@@ -95,6 +128,7 @@ def encode_groups(
     missing: Missing = "error",
     merge_below: int | None = None,
     min_groups: int = 2,
+    refuse_ids: bool = True,
 ) -> Groups:
     """Turn one or several protected columns into group codes.
 
@@ -110,6 +144,8 @@ def encode_groups(
         Groups with fewer rows than this are merged into one called "other".
     min_groups : int
         Fewer groups than this are an error.
+    refuse_ids : bool
+        Refuse so many groups that the column seems to be an id; False where the groups are known or only listed.
 
     Examples
     --------
@@ -135,12 +171,30 @@ def encode_groups(
         codes, labels = _recode(np.where(absent.any(axis=1).to_numpy(), -1, codes), labels)
     if merge_below is not None:
         codes, labels = _merge_small(codes, labels, merge_below)
+    if refuse_ids:
+        _refuse_ids(frame.columns, codes, labels)
     if len(labels) < min_groups:
         only = ", ".join(repr(group_name(label)) for label in labels) or "none"
         raise InputError(
             f"The protected attribute has {len(labels)} group ({only}): at least {min_groups} are needed to compare."
         )
     return Groups(codes, labels)
+
+
+def _refuse_ids(columns: Iterable[Any], codes: IntArray, labels: tuple[Hashable, ...]) -> None:
+    """Refuse more groups than can be compared."""
+    n_rows, n_groups = int((codes >= 0).sum()), len(labels)
+    if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
+        why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
+    elif n_groups > MOST_GROUPS:
+        why = f"more than the {MOST_GROUPS} that can be compared: among so many, some differ by chance."
+    else:
+        return
+    raise InputError(
+        f"The protected column {' × '.join(repr(name) for name in columns)} has {n_groups:,} groups in {n_rows:,} rows,"
+        f" {why} Name another column, or merge small groups ({{merge_below}}).",
+        merge_below=...,
+    )
 
 
 def _as_columns(sensitive_features: Any) -> pd.DataFrame:
@@ -160,6 +214,7 @@ def _as_columns(sensitive_features: Any) -> pd.DataFrame:
         names, columns = list(data.columns), [data[name] for name in data.columns]
     elif isinstance(data, Mapping):
         names, columns = list(data), list(data.values())
+        check_same_index(sensitive_features=data)
     elif isinstance(data, np.ndarray) and data.ndim == 2:
         names, columns = list(range(data.shape[1])), list(data.T)
     else:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import first_line, kebab
+from fairalm._validation import by_name, first_line, kebab
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Cells, Compared, Event, Rows
 from fairalm.exceptions import InputError, SmallCellWarning
@@ -235,3 +235,17 @@ CONSTRAINTS: dict[str, type[Constraint]] = {
         PredictiveParity,
     )
 }
+
+
+def as_constraint(which: Constraint | str | None) -> Constraint:
+    """A constraint: as given, by its name, or equal opportunity if left out.
+
+    >>> as_constraint("demographic-parity")
+    DemographicParity(tol=0.01, target=None)
+    """
+    if which is None:
+        return EqualOpportunity()
+    constraint = by_name("constraint", which, CONSTRAINTS)() if isinstance(which, str) else which
+    if not isinstance(constraint, Constraint):
+        raise InputError(f"`constraint` must be a Constraint or the name of one; got {which!r}.")
+    return constraint

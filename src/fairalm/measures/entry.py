@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fairalm._validation import check_same_index
 from fairalm.constraints import Constraint
 from fairalm.measures.binning import bin_scores
 from fairalm.measures.gaps import measures_of
@@ -41,6 +42,7 @@ def splits_entry(
     >>> entry["groups"]["b"]["fn"], entry["groups"]["b"]["rates"]["tpr"]["n"]
     (1, 1)
     """
+    check_same_index(y_true=y_true, y_pred=y_pred, scores=scores, sensitive_features=sensitive_features)
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true))
     rates = count(true, pred, groups, target)

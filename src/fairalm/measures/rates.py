@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import Groups, encode_groups
+from fairalm._validation import Groups, check_same_index, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
 
@@ -87,6 +87,7 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
     >>> rates.names, rates.value("tpr").tolist()
     (('a', 'b'), [0.5, 1.0])
     """
+    check_same_index(y_true=y_true, y_pred=y_pred, sensitive_features=sensitive_features)
     true, pred, target = binarize(y_true, y_pred, target=target)
     return count(true, pred, as_groups(sensitive_features, len(true)), target)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
@@ -20,12 +20,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
-from fairalm.constraints import Constraint, EqualOpportunity, check_cells
+from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome, Predictor, play
-from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.methods import Method, Unconstrained
+from fairalm.parameters import ConstrainedEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
 from fairalm.sklearn.learner import EstimatorLearner
@@ -50,7 +51,7 @@ def _is_one_model(self: FairALMClassifier) -> bool:
     return self.predictor in ("single", "last") and bool(_members_have("decision_function")(self))
 
 
-class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
     """A classifier that meets a fairness constraint, by Algorithm 1 over any estimator that takes `sample_weight`.
 
     Each round fits the estimator to weights that answer the gap of the round before. The protected attribute is
@@ -61,10 +62,10 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator : classifier or pipeline, optional
         What to train; ``LogisticRegression(max_iter=1000)`` if left out. The steps of a pipeline before the last are
         fitted once.
-    constraint : Constraint, optional
-        The constraint with its tolerance; ``EqualOpportunity()`` if left out.
-    method : Method, optional
-        How the multipliers move; :class:`fairalm.SecantALM` if left out, which needs no tuning.
+    constraint : Constraint or str, optional
+        The constraint with its tolerance, or its name; ``EqualOpportunity()`` if left out.
+    method : Method or str, optional
+        How the multipliers move, or its name; :class:`fairalm.SecantALM` if left out, which needs no tuning.
     max_iter : int
         Rounds at most.
     predictor : {"single", "last", "average", "mixture"}
@@ -134,12 +135,14 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    backend = "sklearn"
+
     def __init__(
         self,
         estimator: Any = None,
         *,
-        constraint: Constraint | None = None,
-        method: Method | None = None,
+        constraint: Constraint | str | None = None,
+        method: Method | str | None = None,
         max_iter: int = 50,
         predictor: Predictor = "single",
         dual_signal: DualSignal = "auto",
@@ -219,7 +222,6 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _check_settings(self) -> None:
-        is_batches = isinstance(self.method, Method) and self.method.traits.only_for == "mini-batches"
         checks: list[tuple[str, bool, str]] = [
             ("max_iter", isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1, "at least 1"),
             ("predictor", self.predictor in PREDICTORS, f"one of {', '.join(PREDICTORS)}"),
@@ -227,9 +229,6 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             ("heldout_size", 0 < self.heldout_size <= 0.5, "in (0, 0.5]"),
             ("n_folds", self.n_folds >= 2, "at least 2"),
             ("bound", self.bound > 0, "positive"),
-            ("constraint", self.constraint is None or isinstance(self.constraint, Constraint), "a Constraint"),
-            ("method", self.method is None or isinstance(self.method, Method), "a Method"),
-            ("method", not is_batches, "a Method for full fits"),
         ]
         for name, holds, expected in checks:
             if not holds:
@@ -238,16 +237,11 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     f" {getattr(self, name)!r} instead."
                 )
 
-    def _constraint(self) -> Constraint:
-        return EqualOpportunity() if self.constraint is None else self.constraint
-
-    def _method(self) -> Method:
-        return DEFAULT_METHOD["sklearn"]() if self.method is None else self.method
-
     def _template(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[Problem, Groups]:
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         X = self._check_X(X, reset=True)
         n = _num_samples(X)
         if y is None:

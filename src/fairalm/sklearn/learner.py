@@ -46,12 +46,17 @@ class EstimatorLearner:
         self.last_step = estimator
         self.positive = positive
         self.labels = np.array(classes)
-        if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
-            self.transformer = clone(estimator[:-1])
+        self.pipeline = estimator if isinstance(estimator, Pipeline) else None
+        if self.pipeline is not None:
             self.last_step = estimator[-1]
+            if isinstance(self.last_step, Pipeline):
+                raise InputError(
+                    "The last step of `estimator` is a pipeline itself: write its steps into the outer one."
+                )
+            if len(estimator.steps) > 1:
+                self.transformer = clone(estimator[:-1])
         check_takes_weights(self.last_step)
         self.x = X if self.transformer is None else self.transformer.fit_transform(X, self.labels[positive.astype(int)])
-        self.pipeline = estimator if self.transformer is not None else None
         self.warm = isinstance(self.last_step, LogisticRegression) and self.last_step.solver != "liblinear"
         self.previous: Any = None
         self.n_fits = 0
@@ -114,7 +119,8 @@ class EstimatorLearner:
         """The user's whole estimator, with a fitted last step."""
         if self.pipeline is None:
             return model
-        return Pipeline([*self.transformer.steps, (self.pipeline.steps[-1][0], model)])
+        steps = [] if self.transformer is None else self.transformer.steps
+        return Pipeline([*steps, (self.pipeline.steps[-1][0], model)])
 
 
 def check_takes_weights(estimator: Any) -> None:
