@@ -99,7 +99,7 @@ class GameResult:
     tol: float
     change: GroupChange | None
 
-    def warn(self, smallest_cell: int, names: tuple[str, ...] = (), *, advice: str = "", **parameters: Any) -> None:
+    def warn(self, smallest_cell: int, names: tuple[str, ...] = (), *, mixture: bool = False) -> None:
         """Warn of what the user must know of this model.
 
         Parameters
@@ -108,42 +108,43 @@ class GameResult:
             Rows in the smallest cell.
         names : tuple of str
             The groups, for the warning that every one of them loses.
-        advice : str
-            What to try besides another tolerance or another model, with its `parameters` as in
-            :class:`fairalm.InputError`.
+        mixture : bool
+            Whether a mixture is something else to try.
         """
-        found = [self._tolerance(smallest_cell, advice), self._constant()]
-        ways = f"Ways out: let the model see the protected attribute, another estimator, a larger {{tol}}. {advice}"
-        facts = [(NoBetterThanConstantWarning, self._no_better()), (LevellingDownWarning, self._levelling_down(names))]
-        if self.gap <= self.tol + 1e-12:
-            facts.append((OptimalityWarning, self._far_from_optimal()))
-        found += [(kind, f"{fact} {ways}".strip()) for kind, fact in facts if fact]
-        for kind, message in found:
+        ways = "Ways out: let the model see the protected attribute, another estimator, a larger {tol}"
+        ways += ", or {predictor}." if mixture else "."
+        facts: dict[type[FairALMWarning], str] = {
+            ToleranceWarning: self._tolerance(smallest_cell, mixture),
+            ConstantModelWarning: self._constant(),
+            NoBetterThanConstantWarning: _with(ways, self._no_better()),
+            LevellingDownWarning: _with(ways, self._levelling_down(names)),
+            OptimalityWarning: _with(ways, self._far_from_optimal()),
+        }
+        for kind, message in facts.items():
             if message:
-                spelled = {"max_iter": None, "tol": None, **parameters}
-                warnings.warn(kind(message, **spelled), stacklevel=3)
+                warnings.warn(kind(message, max_iter=None, tol=None, predictor="mixture"), stacklevel=3)
 
-    def _tolerance(self, smallest_cell: int, advice: str) -> tuple[type[FairALMWarning], str]:
-        n, message = len(self.history), ""
-        if self.gap > self.tol + 1e-12:
-            message = (
-                f"The gap is {100 * self.gap:.2g} points after {n} round{'s' * (n > 1)}, above the tolerance of"
-                f" {100 * self.tol:.2g}."
-            )
-            if self.gap <= 1 / smallest_cell:
-                message += f" One row in the smallest cell is {100 / smallest_cell:.1f} points."
-            else:
-                message += f" {advice} More rounds ({{max_iter}}) may reach it.".replace("  ", " ")
-        return ToleranceWarning, message
+    def _tolerance(self, smallest_cell: int, mixture: bool) -> str:
+        if self.gap <= self.tol + 1e-12:
+            return ""
+        n = len(self.history)
+        message = (
+            f"The gap is {100 * self.gap:.2g} points after {n} round{'s' * (n > 1)}, above the tolerance of"
+            f" {100 * self.tol:.2g}."
+        )
+        if self.gap <= 1 / smallest_cell:
+            return f"{message} One row in the smallest cell is {100 / smallest_cell:.1f} points."
+        advice = " {predictor} may close it where no single model does." if mixture else ""
+        return f"{message}{advice} More rounds ({{max_iter}}) may reach it."
 
-    def _constant(self) -> tuple[type[FairALMWarning], str]:
-        ours, plain, message = self.selection, self.plain_selection, ""
-        if min(ours, 1 - ours) < NEARLY_CONSTANT * min(plain, 1 - plain):
-            message = (
-                f"The fair model predicts the target for {100 * ours:.1f} % of the rows, the plain one for"
-                f" {100 * plain:.1f} %: a constant has no gap, and no use. Try a smaller eta or a larger {{tol}}."
-            )
-        return ConstantModelWarning, message
+    def _constant(self) -> str:
+        ours, plain = self.selection, self.plain_selection
+        if not min(ours, 1 - ours) < NEARLY_CONSTANT * min(plain, 1 - plain):
+            return ""
+        return (
+            f"The fair model predicts the target for {100 * ours:.1f} % of the rows, the plain one for"
+            f" {100 * plain:.1f} %: a constant has no gap, and no use. Try a smaller eta or a larger {{tol}}."
+        )
 
     def _no_better(self) -> str:
         if not self.error >= self.constant_error:
@@ -166,12 +167,17 @@ class GameResult:
         )
 
     def _far_from_optimal(self) -> str:
-        if not self.optimality_gap > WORSE_BY:
-            return ""
+        if self.gap > self.tol + 1e-12 or not self.optimality_gap > WORSE_BY:
+            return ""  # above the tolerance the cost of the gap is in the figure; there is a warning of its own
         return (
             f"Mixtures of the models found may be within the tolerance at {100 * self.optimality_gap:.1f} points less"
             " error than this model."
         )
+
+
+def _with(ways: str, fact: str) -> str:
+    """A fact with the ways out of it, if there is one."""
+    return f"{fact} {ways}" if fact else ""
 
 
 def history_table(

@@ -88,6 +88,12 @@ def train(
     console.say_path(page)
 
 
+def _where(done: Run) -> str:
+    """Where the gap was measured while training."""
+    signal = getattr(done.fair.model, "dual_signal_", done.config["dual_signal"])
+    return {"train": "on the training rows", "heldout": "on rows held out", "crossfit": "out of fold"}[signal]
+
+
 def show(done: Run) -> None:
     """Print a run: the people, what was asked for, and the figures."""
     config, fair, constraint = done.config, done.fair, done.constraint
@@ -101,7 +107,7 @@ def show(done: Run) -> None:
     rounds = output.count(fair.n_fits if in_rounds else len(fair.model.history_), "fit" if in_rounds else "epoch")
     console.say(
         f"Method {config['method']} on {config['estimator']}: {rounds} in {fair.seconds:.1f} s;"
-        f" the plain model in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
+        f" the plain model in {done.plain.seconds:.1f} s. Gap {_where(done)} {100 * fair.model.gap_:.2f} %."
     )
     console.say()
     before, after = done.plain.measures, fair.measures

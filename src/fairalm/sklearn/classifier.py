@@ -217,8 +217,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         assert isinstance(signal.learner, EstimatorLearner)
         self._keep(result, signal.learner, groups)
         if not isinstance(method, Unconstrained):
-            advice = "" if self.predictor == "mixture" else "{predictor} may close it where no single model does."
-            result.warn(signal.smallest_cell, groups.names, advice=advice, predictor="mixture")
+            result.warn(signal.smallest_cell, groups.names, mixture=is_linear and self.predictor != "mixture")
         return self
 
     def _check_settings(self) -> None:
