@@ -67,9 +67,15 @@ class ShiftedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self.estimator)
         return True
 
+    def fit(self, X: Any, y: Any = None) -> ShiftedClassifier:
+        """Nothing to do: the estimator is fitted. A pipeline asks for this method."""
+        check_is_fitted(self.estimator)
+        return self
+
     def predict(self, X: Any) -> Any:
         """Labels."""
         margin = margin_of(self.estimator, X, self.classes_[1])
+        assert margin is not None
         return self.classes_[(margin > self.shift).astype(int)]
 
     @_has("decision_function")
