@@ -161,7 +161,7 @@ def refit_last_layer(
             rows=signal.measured,
             on_round=lambda t, now: update(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
         )
-    result = game.result("single")
+    result = game.result("last" if isinstance(method, Unconstrained) else "single")
     if not isinstance(method, Unconstrained):
         result.warn(signal.smallest_cell)
     assert isinstance(signal.learner, HeadLearner)

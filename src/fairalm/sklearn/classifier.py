@@ -128,9 +128,10 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> data = load_compas()
-    >>> pipeline = make_pipeline(preprocess(data.X), LogisticRegression())
+    >>> X = data.features_frame(with_protected=True)
+    >>> pipeline = make_pipeline(preprocess(X), LogisticRegression())
     >>> clf = FairALMClassifier(pipeline, constraint=EqualOpportunity(tol=0.01))
-    >>> clf = clf.fit(data.X, data.y, sensitive_features=data.groups)
+    >>> clf = clf.fit(X, data.y, sensitive_features=data.groups)
     >>> bool(clf.gap_ <= 0.01)
     True
     """
@@ -194,6 +195,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
             name = type(constraint).__name__
             message = f"{name} is not linear in the classifier, so it has no best mixture: pass {{predictor}}."
             raise InputError(message, predictor="single")
+        predictor: Predictor = "last" if isinstance(method, Unconstrained) else self.predictor
         with progress_bar(self.max_iter, shown=self.verbose, text="fitting") as update:
             game = play(
                 signal,
@@ -201,7 +203,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
                 tol=constraint.tol,
                 max_iter=self.max_iter,
                 bound=self.bound,
-                predictor=self.predictor,
+                predictor=predictor,
                 early_stop=self.early_stop,
                 resolution=0.5 / signal.smallest_cell,
                 is_linear=is_linear,
@@ -213,7 +215,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         self.n_oracle_calls_ = signal.n_fits
         self.dual_signal_ = signal.name
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
-        result = game.result(self.predictor)
+        result = game.result(predictor)
         assert isinstance(signal.learner, EstimatorLearner)
         self._keep(result, signal.learner, groups)
         if not isinstance(method, Unconstrained):
@@ -270,7 +272,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         if not is_numbers:
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        checks: dict[str, Any] = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
+        checks: dict[str, Any] = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": False}
         return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
 
     def _keep(self, result: GameResult, learner: EstimatorLearner, groups: Groups) -> None:
