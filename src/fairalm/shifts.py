@@ -42,9 +42,9 @@ class Shifts:
         place = np.searchsorted(inner, margin)  # the thresholds below the margin
         size = 2 * rows.cells.n_groups
         table = np.bincount(place * size + rows.code, rows.weight, minlength=(len(inner) + 1) * size)
-        missed = np.vstack([np.zeros(size), np.cumsum(table.reshape(-1, size), axis=0)])
-        wrong = missed.reshape(len(missed), 2, -1)
-        wrong[:, 0] = rows.counts[0] - wrong[:, 0]  # rows without the target label are wrong where they are selected
+        above = np.cumsum(table.reshape(-1, size)[::-1], axis=0)[::-1]
+        selected = np.vstack([above, np.zeros(size)]).reshape(-1, 2, rows.cells.n_groups)  # exactly 0 where nobody is
+        wrong = np.stack([selected[:, 0], rows.counts[1] - selected[:, 1]], axis=1)
         return cls(np.concatenate([[-np.inf], inner, [np.inf]]), wrong)
 
 
