@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import typer
 
+from fairalm._validation import Groups
 from fairalm.console import is_terminal, print_table, say
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
@@ -36,7 +37,7 @@ def count(number: int, noun: str) -> str:
 
 def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     """Print how many people there are by group, then some lines, then the constraint."""
-    positive, groups = samples.data.y, samples.groups
+    positive, parts = samples.data.y, samples.groups.apart
     say(
         f"{samples.data.name}: {len(positive):,} people, {percent(positive.mean())} with {samples.label}; protected:"
         f" {', '.join(samples.data.protected)}."
@@ -46,14 +47,23 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     print_table(
         ["group", "people", "share", samples.label],
         [
-            (name, f"{size:,}", percent(size / len(positive)), percent(positive[groups.codes == code].mean()))
-            for code, (name, size) in enumerate(zip(groups.names, groups.sizes, strict=True))
+            (name, f"{size:,}", percent(size / len(positive)), percent(positive[part.codes == code].mean()))
+            for part in parts
+            for code, (name, size) in enumerate(zip(part.names, part.sizes, strict=True))
         ],
     )
     say()
     for line in lines:
         say(line)
-    say(f"Constraint {constraint_sentence(constraint, samples.label, groups.n_groups)}")
+    say(f"Constraint {constraint_sentence(constraint, samples.label, max(samples.groups.blocks))}")
+
+
+def groups_sentence(groups: Groups) -> str:
+    """How many groups there are: "4 groups", or "2 groups of sex and 5 groups of race"."""
+    if not groups.attributes:
+        return f"{groups.n_groups} groups"
+    parts = [f"{len(attribute.labels)} groups of {attribute.name}" for attribute in groups.attributes]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def protected_sentence(samples: Samples) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, working
+from fairalm.cli._output import check_out, groups_sentence, print_json, working
 from fairalm.console import print_table, say, say_path
 from fairalm.files import write_json
 from fairalm.measures import MEASURES, GroupRates, rate_interval
@@ -25,6 +25,7 @@ OPTIONS = {
     "target": Annotated[str, typer.Option(metavar="COL", help="Column of the label, with two values.")],
     "prediction": Annotated[str, typer.Option(metavar="COL", help="Column of the predicted label, not of scores.")],
     "protected": Annotated[list[str], opt.Protected],
+    "attributes": opt.TRAIN_SOURCE["attributes"],
     "positive": opt.SOURCE["positive"],
     "missing": opt.SOURCE["missing"],
     "merge_below": opt.SOURCE["merge_below"],
@@ -66,7 +67,7 @@ def audit(
 
 def _show(done: Audit) -> None:
     rates, given = done.rates, done.given
-    say(f"{int(done.groups.sizes.sum()):,} people in {done.groups.n_groups} groups.")
+    say(f"{int(done.groups.sizes.sum()):,} people in {groups_sentence(done.groups)}.")
     if n_dropped := done.metrics["data"]["dropped"]:
         say(f"Left out: {n_dropped:,} people without a protected value.")
     say()

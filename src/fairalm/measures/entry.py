@@ -26,6 +26,8 @@ def splits_entry(
 ) -> dict[str, Any]:
     """Return the entry ``splits.<name>`` of metrics.json: every measure, ``groups`` with counts and rates, ``scores``.
 
+    If several attributes are compared each on its own, ``attributes`` lists the groups of each.
+
     Parameters
     ----------
     y_true, y_pred, sensitive_features, target, constraint, train
@@ -47,6 +49,8 @@ def splits_entry(
     measures = measures_of(rates, train=train, constraint=constraint)
     entry: dict[str, Any] = {name: measure.to_dict() for name, measure in measures.items()}
     entry["groups"] = _groups_entry(rates, train)
+    if groups.attributes:
+        entry["attributes"] = [list(rates.names[part]) for part in rates.attributes]
     if scores is not None:
         entry["scores"] = bin_scores(scores, true, groups, min_cell=min_cell)
     return entry

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import Groups, encode_groups
+from fairalm._validation import Attributes, Groups, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
 
@@ -35,7 +35,11 @@ def share_of(rate: str | Share) -> Share:
 
 @dataclass(frozen=True, eq=False)
 class GroupRates:
-    """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`."""
+    """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`.
+
+    With several attributes, each compared on its own, the groups of the first come first, then those of the second, and
+    so on; `blocks` says how many groups each has.
+    """
 
     names: tuple[str, ...]
     tp: IntArray
@@ -43,6 +47,20 @@ class GroupRates:
     tn: IntArray
     fn: IntArray
     target: Any
+    blocks: tuple[int, ...] = ()  # () stands for one attribute with all groups
+
+    @property
+    def attributes(self) -> tuple[slice, ...]:
+        """Where the groups of each attribute are."""
+        ends = np.cumsum(self.blocks or (len(self.names),)).tolist()
+        return tuple(slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
+
+    @property
+    def pooled(self) -> GroupRates:
+        """The counts of all rows together, as one group."""
+        first = self.attributes[0]  # each attribute has every row once
+        counts = {name: getattr(self, name)[first].sum(keepdims=True) for name in ("tp", "fp", "tn", "fn")}
+        return GroupRates(("all",), **counts, target=self.target)
 
     def counts(self, rate: str | Share) -> tuple[IntArray, IntArray]:
         """Numerator and denominator of a rate, per group."""
@@ -68,7 +86,9 @@ class GroupRates:
         return words.get(below, " or ".join(below))
 
 
-def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: Any = None) -> GroupRates:
+def group_rates(
+    y_true: Any, y_pred: Any, *, sensitive_features: Any, target: Any = None, attributes: Attributes = "crossed"
+) -> GroupRates:
     """Count true and false positives and negatives in each group.
 
     Parameters
@@ -80,6 +100,8 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
         sample; its rows marked -1 are left out.
     target : object, optional
         The label that counts as positive; by default the larger of the two.
+    attributes : {"crossed", "separate"}
+        Several protected columns: compare the groups of their combinations, or those of each column on its own.
 
     Examples
     --------
@@ -88,21 +110,23 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
     (('a', 'b'), [0.5, 1.0])
     """
     true, pred, target = binarize(y_true, y_pred, target=target)
-    return count(true, pred, as_groups(sensitive_features, len(true)), target)
+    return count(true, pred, as_groups(sensitive_features, len(true), attributes), target)
 
 
 def count(true: BoolArray, pred: BoolArray, groups: Groups, target: Any) -> GroupRates:
     """Count labels and predictions that are already booleans."""
-    cell = groups.codes * 4 + 2 * true + pred
-    table = np.bincount(cell[groups.codes >= 0], minlength=4 * groups.n_groups).astype(np.int64)
-    tn, fp, fn, tp = table.reshape(groups.n_groups, 4).T
-    return GroupRates(groups.names, tp=tp, fp=fp, tn=tn, fn=fn, target=target)
+    tables = [
+        np.bincount((4 * part.codes + 2 * true + pred)[part.codes >= 0], minlength=4 * part.n_groups)
+        for part in groups.apart
+    ]
+    tn, fp, fn, tp = np.concatenate(tables).astype(np.int64).reshape(-1, 4).T
+    return GroupRates(groups.compared, tp=tp, fp=fp, tn=tn, fn=fn, target=target, blocks=groups.blocks)
 
 
-def as_groups(sensitive_features: Any, n_rows: int) -> Groups:
+def as_groups(sensitive_features: Any, n_rows: int, attributes: Attributes = "crossed") -> Groups:
     """Encode the protected attribute; a ``Groups`` passes through if it fits."""
     if not isinstance(sensitive_features, Groups):
-        return encode_groups(sensitive_features, n_rows=n_rows, min_groups=1)
+        return encode_groups(sensitive_features, n_rows=n_rows, min_groups=1, attributes=attributes)
     if (n_codes := len(sensitive_features.codes)) != n_rows:
         raise InputError(f"`sensitive_features` has {n_codes} rows, the data has {n_rows}: pass one group per row.")
     return sensitive_features

@@ -10,6 +10,7 @@ from fairalm.measures import Measure, merge_bins
 from fairalm.measures.rates import Share
 from fairalm.measures.text import interval, percent, with_interval
 from fairalm.report.runs import ModelRecord
+from fairalm.report.sums import hide_revealing
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
 from fairalm.runs.metrics import verdict
 
@@ -26,7 +27,8 @@ def model_facts(
     `constraint` is from :func:`fairalm.measures.describe`, with its ``tol``; no count under `min_cell` is shown.
     """
     entry, measure = model.splits["test"], constraint["key"]
-    shown = {name: bands(group, min_cell) for name, group in entry["groups"].items()}
+    attributes = entry.get("attributes") or [list(entry["groups"])]
+    shown = hide_revealing({name: bands(group, min_cell) for name, group in entry["groups"].items()}, attributes)
     is_coarse = not all(map(is_exact, shown.values()))
     return {
         "error": figure(entry["error"], is_coarse, min_cell),
@@ -40,6 +42,7 @@ def model_facts(
             }
             for name, counts in shown.items()
         ],
+        "attributes": attributes,
         "scores": _scores(entry, shown, min_cell),
         "settings": dict(model.settings),
         "seconds": model.seconds,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fairalm.report.runs import RunRecord
+from fairalm.report.sums import revealing
 from fairalm.report.suppress import is_small
 
 
@@ -14,12 +15,20 @@ def people_facts(run: RunRecord, min_cell: int) -> dict[str, Any]:
     labels = list(dict.fromkeys(label for counts in data["groups"].values() for label in counts))
     labels.sort(key=lambda label: label != positive)
     tested = run.models[0].splits["test"]["groups"]
+    attributes = run.models[0].splits["test"].get("attributes", [])
     groups, has_hidden = [], False
+    counted = {}
     for name, counts in data["groups"].items():
         cells = [counts.get(label, 0) for label in labels]
         test = tested.get(name, dict.fromkeys(("tp", "fn", "fp", "tn"), 0))
         train = [cells[0] - test["tp"] - test["fn"], sum(cells[1:]) - test["fp"] - test["tn"]]
         hidden = [any(is_small(n, min_cell) for n in pair) for pair in zip(cells, train, strict=False)]
+        counted[name] = (cells, hidden)
+    for place in range(len(labels)):
+        sizes = {name: None if hidden[place] else cells[place] for name, (cells, hidden) in counted.items()}
+        for name in revealing(sizes, attributes):
+            counted[name][1][place] = True
+    for name, (cells, hidden) in counted.items():
         has_hidden |= any(hidden)
         total = sum(cells)
         groups.append(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm._validation import Groups, Missing, check_choice, encode_groups
+from fairalm._validation import Attributes, Groups, Missing, check_choice, encode_groups
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, GroupRates, group_rates, splits_entry
@@ -31,6 +31,7 @@ class Predictions:
     missing: Missing = "error"
     merge_below: int | None = None
     tol: float = 0.01
+    attributes: Attributes = "crossed"
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,13 @@ def audit(given: Predictions, *, command: str = "") -> Audit:
     protected = list(dict.fromkeys(given.protected))
     for column in (given.target, given.prediction, *protected):
         check_choice("column", column, frame.columns)
-    groups = encode_groups(frame[protected], missing=given.missing, merge_below=given.merge_below)
+    chosen: Any = {name: getattr(given, name) for name in ("missing", "merge_below", "attributes")}
+    groups = encode_groups(frame[protected], **chosen)
     positive, (y, predicted) = _positive(given, frame), (frame[given.target], frame[given.prediction])
     entry = splits_entry(y, predicted, sensitive_features=groups, target=positive)
     gaps = [gap for name, gap in measures_in(entry).items() if MEASURES[name].kind == "difference"]
     used = frame[list(dict.fromkeys((given.target, given.prediction, *protected)))]
-    config = {name: getattr(given, name) for name in ("target", "prediction", "protected", "tol")}
+    config = {name: getattr(given, name) for name in ("target", "prediction", "protected", "attributes", "tol")}
     result = metrics(
         command=command,
         data=data_entry(given.data, used, y, groups) | {"dropped": int((groups.codes < 0).sum())},

@@ -21,18 +21,20 @@ SCHEMA = 1
 def data_entry(name: str, frame: pd.DataFrame, labels: Any, groups: Groups) -> dict[str, Any]:
     """What metrics.json keeps under ``data``; `labels` and `groups` have one entry per row.
 
-    The fingerprint is the sha256 of the table as CSV, whatever file it was read from.
+    The fingerprint is the sha256 of the table as CSV, whatever file it was read from. ``groups`` counts the labels of
+    each group that is compared.
     """
     text = io.StringIO()
     frame.to_csv(text, index=False, lineterminator="\n")
     kept = groups.codes >= 0
-    names = np.array(groups.names, dtype=object)[groups.codes[kept]]
-    table = pd.crosstab(names, np.asarray(labels)[kept].astype(str))
+    shown = np.asarray(labels)[kept].astype(str)
+    parts = groups.take(kept).apart
+    tables = [pd.crosstab(np.array(part.names, dtype=object)[part.codes], shown) for part in parts]
     return {
         "name": name,
         "fingerprint": "sha256:" + hashlib.sha256(text.getvalue().encode("utf-8", "surrogatepass")).hexdigest(),
         "rows": len(frame),
-        "groups": {str(group): row.to_dict() for group, row in table.iterrows()},
+        "groups": {str(group): row.to_dict() for table in tables for group, row in table.iterrows()},
     }
 
 
@@ -47,7 +49,9 @@ def metrics(
 
 def measures_in(entry: Mapping[str, Any]) -> dict[str, Measure]:
     """The measures of an entry under ``splits``."""
-    return {name: Measure(name, **value) for name, value in entry.items() if name not in ("groups", "scores")}
+    return {
+        name: Measure(name, **value) for name, value in entry.items() if name not in ("groups", "attributes", "scores")
+    }
 
 
 def verdict(measure: Measure, tol: float) -> str:

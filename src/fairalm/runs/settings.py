@@ -89,6 +89,12 @@ class Settings:
                 estimator=self.estimator,
                 image_column=None,
             )
+        if source.attributes != "crossed" and self.estimator in NETS:
+            raise InputError(
+                "{attributes} is not for {estimator}, which is trained on the crossed groups: leave it out.",
+                attributes=source.attributes,
+                estimator=self.estimator,
+            )
         for name in () if self.reads_images else ("image_column", "image_size", "weights"):
             self._refuse(name, f"reads tables (for images: {', '.join(IMAGE_NETS)})", vars(source) | vars(self))
 

@@ -12,7 +12,16 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairalm._validation import MISSING, Groups, Missing, check_parameter, encode_groups, no_such
+from fairalm._validation import (
+    ATTRIBUTES,
+    MISSING,
+    Attributes,
+    Groups,
+    Missing,
+    check_parameter,
+    encode_groups,
+    no_such,
+)
 from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
@@ -31,13 +40,14 @@ class Source:
 
     data: str
     target: str | None = None  # column of the label
-    protected: str | Sequence[str] = ()  # protected columns; several are crossed
+    protected: str | Sequence[str] = ()  # protected columns
     positive: str | None = None  # label that counts as positive; by default the larger
     drop: str | Sequence[str] = ()  # columns to leave out
     test: str | None = None  # file with the rows to test on; by default a share of `data`
     with_protected: bool | None = None  # may the model use `protected`? By default only for a data set by name
     missing: Missing = "error"  # what to do with rows without a protected value
     merge_below: int | None = None  # groups with fewer rows are merged
+    attributes: Attributes = "crossed"  # several protected columns: crossed, or each on its own ("separate")
     data_dir: str | None = None  # folder with the official files of a data set by name
     download: bool = False  # fetch "law" if it is not there
     image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
@@ -45,6 +55,7 @@ class Source:
 
     def __post_init__(self) -> None:
         check_parameter("missing", self.missing, MISSING)
+        check_parameter("attributes", self.attributes, ATTRIBUTES)
 
     def read(self) -> Samples:
         """Read the table, check it, and tell features, labels and groups apart."""
@@ -88,9 +99,11 @@ class Source:
 
     def encode(self, protected: Any) -> tuple[IntArray, Groups]:
         """The rows that are kept, and their groups."""
-        groups = encode_groups(protected, missing=self.missing, merge_below=self.merge_below)
+        groups = encode_groups(
+            protected, missing=self.missing, merge_below=self.merge_below, attributes=self.attributes
+        )
         kept = np.flatnonzero(groups.codes >= 0)
-        return kept, Groups(groups.codes[kept], groups.labels)
+        return kept, groups.take(kept)
 
 
 @dataclass(frozen=True)
@@ -112,7 +125,7 @@ class Samples:
 
     @property
     def group_names(self) -> npt.NDArray[Any]:
-        """The group of each row."""
+        """The group of each row, of the crossed ones."""
         return np.array(self.groups.names, dtype=object)[self.groups.codes]
 
     @property
@@ -121,22 +134,18 @@ class Samples:
         roles = {name: getattr(self.data, name) for name in ("target", "positive", "protected")}
         return roles | {"with_protected": self.with_protected}
 
-    def groups_of(self, rows: IntArray) -> Groups:
-        """The groups of some rows; a group that has none is kept."""
-        return Groups(self.groups.codes[rows], self.groups.labels)
-
     def subset(self, rows: IntArray) -> Samples:
         """Some of the rows."""
         data = replace(self.data, frame=self.data.frame.iloc[rows].reset_index(drop=True))
         X = self.X.iloc[rows].reset_index(drop=True)
-        return replace(self, data=data, X=X, labels=self.labels[rows], groups=self.groups_of(rows))
+        return replace(self, data=data, X=X, labels=self.labels[rows], groups=self.groups.take(rows))
 
     def entry(
         self, rows: IntArray, predicted: Any, scores: Any, constraint: Constraint, *, train: bool, binary: bool = False
     ) -> dict[str, Any]:
         """The figures of predictions for some rows, as metrics.json has them; `binary` ones are 0 and 1."""
         y, target = (self.data.y, 1) if binary else (self.labels, self.data.positive)
-        groups = self.groups_of(rows)
+        groups = self.groups.take(rows)
         return splits_entry(
             y[rows], predicted, scores, sensitive_features=groups, target=target, constraint=constraint, train=train
         )

@@ -137,12 +137,14 @@
   }
 
   function gapAt(all) {
-    const gaps = facts.constraint.rates.map((rate) => {
-      const shares = all.map((counts) => share(counts, rate));
+    const names = chosen.groups.map((g) => g.name);  // groups are compared within their attribute
+    const within = chosen.attributes.map((groups) => groups.map((name) => all[names.indexOf(name)]));
+    const gaps = facts.constraint.rates.flatMap((rate) => within.map((groups) => {
+      const shares = groups.map((counts) => share(counts, rate));
       if (shares.includes(null)) return null;
       const defined = shares.filter((x) => !Number.isNaN(x));
       return defined.length > 1 ? Math.max(...defined) - Math.min(...defined) : null;
-    });
+    }));
     return gaps.includes(null) ? null : Math.max(...gaps);
   }
 
