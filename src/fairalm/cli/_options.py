@@ -77,6 +77,7 @@ TRAIN_SOURCE: dict[str, Any] = SOURCE | {
     "attributes": text(
         "crossed|separate", "Several protected columns: compare the crossed groups, or each column on its own."
     ),
+    "weight": text("COL", "Column that says how many people a row stands for."),
     "test": text("FILE", "Rows to test on, instead of a share of DATA."),
     "image_column": text("COL", "Images only: column with the file paths, relative to DATA's folder."),
     "image_size": number(int | None, "Images only: pixels on a side.", min=8, max=1024, show_default=str(images.SIZE)),

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -21,7 +22,7 @@ from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
 from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
-from fairalm.report.words import constraint_sentence
+from fairalm.report.words import constraint_sentence, weight_sentence
 from fairalm.runs import Samples
 
 
@@ -38,18 +39,23 @@ def count(number: int, noun: str) -> str:
 def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     """Print how many people there are by group, then some lines, then the constraint."""
     positive, parts = samples.data.y, samples.groups.apart
+    weight = np.ones(len(positive)) if samples.weights is None else samples.weights
+    share = percent(np.average(positive, weights=weight))
     say(
-        f"{samples.data.name}: {len(positive):,} people, {percent(positive.mean())} with {samples.label}; protected:"
+        f"{samples.data.name}: {len(positive):,} people, {share} with {samples.label}; protected:"
         f" {', '.join(samples.data.protected)}."
     )
     if samples.n_dropped:
         say(f"Left out: {samples.n_dropped:,} people without a protected value.")
+    if samples.weight is not None:
+        say(weight_sentence(samples.weight))
     print_table(
         ["group", "people", "share", samples.label],
         [
-            (name, f"{size:,}", percent(size / len(positive)), percent(positive[part.codes == code].mean()))
+            (name, f"{size:,}", percent(own.sum() / weight.sum()), percent(own @ positive / own.sum()))
             for part in parts
             for code, (name, size) in enumerate(zip(part.names, part.sizes, strict=True))
+            for own in (weight * (part.codes == code),)
         ],
     )
     say()

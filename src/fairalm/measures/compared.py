@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fairalm.arrays import BoolArray, IntArray
+from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.measures.definitions import Definition
 from fairalm.measures.rates import GroupRates
 
@@ -25,8 +25,10 @@ class ComparedCells:
     n_attributes: int
     events: tuple[str, ...]  # of the lines, in words
     groups: npt.NDArray[np.object_]
-    k: IntArray
-    n: IntArray
+    rows: IntArray  # rows of data in each cell
+    rates: FloatArray
+    k: FloatArray  # what the interval is computed from: k out of n; n is the number of rows unless they have weights
+    n: FloatArray
 
     @classmethod
     def of(cls, definition: Definition, rates: GroupRates) -> ComparedCells:
@@ -39,20 +41,24 @@ class ComparedCells:
             return [np.pad(part, (0, widest - len(part)), constant_values=empty) for part in parts]  # type: ignore[call-overload]
 
         shares = definition.rates.values()
-        k, n = ([line for share in shares for line in lines(rates.counts(share)[i], 0)] for i in (0, 1))
+        columns = [(rates.counts(share)[1], rates.value(share), *rates.effective(share)) for share in shares]
+        tables = [
+            np.stack([line for column in table for line in lines(column, empty)])
+            for table, empty in zip(zip(*columns, strict=True), (0, np.nan, 0.0, 0.0), strict=True)
+        ]
         names = lines(np.array(rates.names, dtype=object), "") * len(definition.rates)
         events = tuple(rates.event(share) for share in shares for _ in rates.attributes)
-        return cls(definition.kind, len(rates.attributes), events, np.stack(names), np.stack(k), np.stack(n))
+        return cls(definition.kind, len(rates.attributes), events, np.stack(names), *tables)
 
     @property
     def n_rows(self) -> int:
         """Rows of data in the cells; each attribute has all of them."""
-        return int(self.n.sum()) // self.n_attributes
+        return int(self.rows.sum()) // self.n_attributes
 
     @property
     def n_min(self) -> int:
         """Rows of data in the smallest cell that has any."""
-        return int(self.n[self.n > 0].min(initial=self.n_rows))
+        return int(self.rows[self.rows > 0].min(initial=self.n_rows))
 
     def why_undefined(self) -> str:
         """Return "" if the measure is defined. It needs two non-empty cells in every line."""
@@ -74,7 +80,7 @@ class ComparedCells:
     def note(self) -> str:
         """Name small and empty cells."""
         if self.kind == "overall":
-            return f"small cell: {self.n.item()} people" if self.n.item() < SMALL_CELL else ""
+            return f"small cell: {self._people(0, 0)}" if self.n.item() < SMALL_CELL else ""
         empty = self.n == 0
         named = {"left out": (self.groups != "") & empty, "small cell": ~empty & (self.n < SMALL_CELL)}
         return "; ".join(f"{text}: {self._named(cells)}" for text, cells in named.items() if cells.any())
@@ -84,7 +90,12 @@ class ComparedCells:
         texts = []
         for line, group in np.argwhere(chosen)[:3]:
             where = ", ".join(filter(None, (self.groups[line, group], self.events[line])))
-            count = int(self.n[line, group])
-            texts.append(f"{count} {'person' if count == 1 else 'people'} in {where}")
+            texts.append(f"{self._people(line, group)} in {where}")
         others = int(chosen.sum()) - len(texts)
         return "; ".join(texts) + (f"; and {others} more" if others else "")
+
+    def _people(self, line: int, group: int) -> str:
+        """Rows of a cell in words, and how many of equal weight would be as precise."""
+        count, worth = int(self.rows[line, group]), round(float(self.n[line, group]))
+        text = f"{count} {'person' if count == 1 else 'people'}"
+        return f"{text} (worth {worth} by their weights)" if worth < count else text

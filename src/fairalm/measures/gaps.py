@@ -72,6 +72,7 @@ def measure_all(
     target: Any = None,
     constraint: Constraint | None = None,
     attributes: Attributes = "crossed",
+    sample_weight: Any = None,
     level: float = 0.95,
     train: bool = False,
 ) -> dict[str, Measure]:
@@ -92,7 +93,14 @@ def measure_all(
     >>> print(measure_all(y_true, y_pred, sensitive_features=columns, attributes="separate")["deo"])
     50.0 % [19.3, 70.7]
     """
-    rates = group_rates(y_true, y_pred, sensitive_features=sensitive_features, target=target, attributes=attributes)
+    rates = group_rates(
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        target=target,
+        attributes=attributes,
+        sample_weight=sample_weight,
+    )
     return measures_of(rates, level=level, train=train, constraint=constraint)
 
 
@@ -118,6 +126,7 @@ class MeasureFunction:
         *,
         sensitive_features: Any = None,
         target: Any = None,
+        sample_weight: Any = None,
         level: float = 0.95,
         train: bool = False,
     ) -> Measure:
@@ -126,7 +135,9 @@ class MeasureFunction:
             if MEASURES[self.name].kind != "overall":
                 raise InputError(f"`sensitive_features` is missing: {self.name} compares groups, one value per row.")
             sensitive_features = np.zeros(len(y_true), dtype=np.int64)
-        rates = group_rates(y_true, y_pred, sensitive_features=sensitive_features, target=target)
+        rates = group_rates(
+            y_true, y_pred, sensitive_features=sensitive_features, target=target, sample_weight=sample_weight
+        )
         return measure_of(self.name, rates, level=level, train=train)
 
 
@@ -144,7 +155,7 @@ equalized_odds_ratio = MeasureFunction("equalized_odds_ratio")
 
 def _value(cells: ComparedCells) -> tuple[float, float | None]:
     """Return the worst line's value and, for a difference between two groups, mu0 - mu1."""
-    p = cells.k / np.where(cells.n > 0, cells.n, np.nan)
+    p = cells.rates
     if cells.kind == "overall":
         return float(p.item()), None
     largest, smallest = np.nanmax(p, axis=1), np.nanmin(p, axis=1)

@@ -13,8 +13,10 @@ import pandas as pd
 from fairalm._validation import Attributes, Groups, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
+from fairalm.measures.weights import WeightSums, check_weights
 
 Share = tuple[tuple[str, ...], tuple[str, ...]]  # counts above and below the line, each in the order tp, fp, tn, fn
+COUNTS = ("tp", "fp", "tn", "fn")
 RATES: Mapping[str, Share] = {
     "error": (("fp", "fn"), ("tp", "fp", "tn", "fn")),
     "selection": (("tp", "fp"), ("tp", "fp", "tn", "fn")),
@@ -38,7 +40,7 @@ class GroupRates:
     """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`.
 
     With several attributes, each compared on its own, the groups of the first come first, then those of the second, and
-    so on; `blocks` says how many groups each has.
+    so on; `blocks` says how many groups each has. Counts are of rows; `weights` says how many people these stand for.
     """
 
     names: tuple[str, ...]
@@ -48,6 +50,7 @@ class GroupRates:
     fn: IntArray
     target: Any
     blocks: tuple[int, ...] = ()  # () stands for one attribute with all groups
+    weights: WeightSums | None = None  # None if every row counts the same
 
     @property
     def attributes(self) -> tuple[slice, ...]:
@@ -59,17 +62,31 @@ class GroupRates:
     def pooled(self) -> GroupRates:
         """The counts of all rows together, as one group."""
         first = self.attributes[0]  # each attribute has every row once
-        counts = {name: getattr(self, name)[first].sum(keepdims=True) for name in ("tp", "fp", "tn", "fn")}
-        return GroupRates(("all",), **counts, target=self.target)
+        tp, fp, tn, fn = (getattr(self, name)[first].sum(keepdims=True) for name in COUNTS)
+        weights = self.weights and self.weights.map(lambda sums: sums[first].sum(keepdims=True))
+        return GroupRates(("all",), tp=tp, fp=fp, tn=tn, fn=fn, target=self.target, weights=weights)
 
     def counts(self, rate: str | Share) -> tuple[IntArray, IntArray]:
-        """Numerator and denominator of a rate, per group."""
+        """Rows in the numerator and the denominator of a rate, per group."""
         none = np.zeros_like(self.tp)
         k, n = (sum((getattr(self, name) for name in names), start=none) for names in share_of(rate))
         return k, n
 
+    def effective(self, rate: str | Share) -> tuple[FloatArray, FloatArray]:
+        """The numerator and denominator of a rate that its interval is computed from, per group.
+
+        Without weights these are the counts. With them the denominator is Kish's effective size, and the numerator the
+        weighted rate times that.
+        """
+        if self.weights is None:
+            k, n = self.counts(rate)
+            return k.astype(float), n.astype(float)
+        return self.weights.effective(*share_of(rate))
+
     def value(self, rate: str | Share) -> FloatArray:
         """Return the rate per group, NaN where the cell is empty."""
+        if self.weights is not None:
+            return self.weights.rate(*share_of(rate))
         k, n = self.counts(rate)
         return k / np.where(n > 0, n, np.nan)
 
@@ -87,7 +104,13 @@ class GroupRates:
 
 
 def group_rates(
-    y_true: Any, y_pred: Any, *, sensitive_features: Any, target: Any = None, attributes: Attributes = "crossed"
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    target: Any = None,
+    attributes: Attributes = "crossed",
+    sample_weight: Any = None,
 ) -> GroupRates:
     """Count true and false positives and negatives in each group.
 
@@ -102,6 +125,9 @@ def group_rates(
         The label that counts as positive; by default the larger of the two.
     attributes : {"crossed", "separate"}
         Several protected columns: compare the groups of their combinations, or those of each column on its own.
+    sample_weight : array-like of float, optional
+        How many people each row stands for: a rate is sum(w h) / sum(w). Only their proportions matter. A row of weight
+        0 is left out.
 
     Examples
     --------
@@ -110,17 +136,28 @@ def group_rates(
     (('a', 'b'), [0.5, 1.0])
     """
     true, pred, target = binarize(y_true, y_pred, target=target)
-    return count(true, pred, as_groups(sensitive_features, len(true), attributes), target)
+    groups = as_groups(sensitive_features, len(true), attributes)
+    weight = None if sample_weight is None else check_weights(sample_weight, len(true))
+    return count(true, pred, groups, target, weight)
 
 
-def count(true: BoolArray, pred: BoolArray, groups: Groups, target: Any) -> GroupRates:
-    """Count labels and predictions that are already booleans."""
-    tables = [
-        np.bincount((4 * part.codes + 2 * true + pred)[part.codes >= 0], minlength=4 * part.n_groups)
-        for part in groups.apart
-    ]
-    tn, fp, fn, tp = np.concatenate(tables).astype(np.int64).reshape(-1, 4).T
-    return GroupRates(groups.compared, tp=tp, fp=fp, tn=tn, fn=fn, target=target, blocks=groups.blocks)
+def count(
+    true: BoolArray, pred: BoolArray, groups: Groups, target: Any, weight: FloatArray | None = None
+) -> GroupRates:
+    """Count labels and predictions that are already booleans, with weights that are checked already."""
+    kept = groups.codes >= 0 if weight is None else (groups.codes >= 0) & (weight > 0)
+    cells = [(4 * part.codes + 2 * true + pred)[kept] for part in groups.apart]
+
+    def by_count(of_rows: FloatArray | None) -> dict[str, Any]:
+        tables = [np.bincount(cell, of_rows, 4 * n) for cell, n in zip(cells, groups.blocks, strict=True)]
+        return dict(zip(("tn", "fp", "fn", "tp"), np.concatenate(tables).reshape(-1, 4).T, strict=True))
+
+    counts, weights = {name: rows.astype(np.int64) for name, rows in by_count(None).items()}, None
+    if weight is not None:
+        unit = float(weight.max(initial=0.0)) or 1.0
+        share = weight[kept] / unit
+        weights = WeightSums(by_count(share), by_count(share**2), unit)
+    return GroupRates(groups.compared, **counts, target=target, blocks=groups.blocks, weights=weights)
 
 
 def as_groups(sensitive_features: Any, n_rows: int, attributes: Attributes = "crossed") -> Groups:

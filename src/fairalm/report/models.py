@@ -38,7 +38,7 @@ def model_facts(
             {
                 "name": name,
                 "counts": {key: None if band is None else list(band) for key, band in counts.items()},
-                "rates": {rate: _rate(counts, share) for rate, share in rates.items()},
+                "rates": {rate: _rate(counts, share, _weighted(entry, name, rate)) for rate, share in rates.items()},
             }
             for name, counts in shown.items()
         ],
@@ -63,18 +63,35 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
         return {**NO_FIGURE, "text": "undefined"}
     digits = 0 if is_coarse else 1
     if is_coarse:
-        value = round(value, 2)
-        low, high = (
-            None if end is None else toward(round(100 * end, 6)) / 100
-            for end, toward in ((low, math.floor), (high, math.ceil))
-        )
+        value, low, high = coarse(entry).values()
     return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
 
 
-def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
+def coarse(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A figure in whole points, its interval rounded outwards."""
+    low, high = (
+        None if entry[end] is None else toward(round(100 * entry[end], 6)) / 100
+        for end, toward in (("low", math.floor), ("high", math.ceil))
+    )
+    return {"value": round(entry["value"], 2), "low": low, "high": high}
+
+
+def _weighted(entry: Mapping[str, Any], name: str, rate: str) -> Mapping[str, Any] | None:
+    """A rate of a group whose rows have weights; None if they have none, where the counts give the rate."""
+    group = entry["groups"][name]
+    figure: Mapping[str, Any] | None = group["rates"][rate] if "weights" in group else None
+    return figure
+
+
+def _rate(counts: Mapping[str, Any], share: Share, weighted: Mapping[str, Any] | None) -> dict[str, Any] | None:
     band = rate_band(counts, share)
     if not band:
         return None if band is None else {**NO_FIGURE, "text": "nobody", "interval": ""}
+    if weighted is not None:
+        is_coarse = band["least"] != band["most"]
+        ends = coarse(weighted) if is_coarse else {name: round(weighted[name], 5) for name in NO_FIGURE}
+        shown = interval(ends["low"], ends["high"], 0 if is_coarse else 1)
+        return {**ends, "text": percent(ends["value"], 0 if is_coarse else 1), "interval": shown}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
     if least == most:
         return {"value": least, "low": low, "high": high, "text": percent(least), "interval": interval(low, high)}
@@ -84,7 +101,7 @@ def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
 
 def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -> dict[str, Any] | None:
     """Thresholds, and for each group and label how many people score at or above them."""
-    if "scores" not in entry:
+    if "scores" not in entry or any("weights" in group for group in entry["groups"].values()):  # bins count rows
         return None
     binned = merge_bins(entry["scores"], min_cell)
     above = {

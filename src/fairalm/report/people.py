@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.report.runs import RunRecord
@@ -36,7 +37,7 @@ def people_facts(run: RunRecord, min_cell: int) -> dict[str, Any]:
                 "name": name,
                 "counts": [None if hide else count for hide, count in zip(hidden, cells, strict=True)],
                 "total": None if any(hidden) else total,
-                "base_rate": None if any(hidden) or not total else cells[0] / total,
+                "base_rate": None if any(hidden) or not total else _base_rate(data, name, labels),
             }
         )
     sizes = {part: data[part] for part in ("rows", "train", "test", "dropped") if data.get(part)}
@@ -49,3 +50,9 @@ def people_facts(run: RunRecord, min_cell: int) -> dict[str, Any]:
         "sizes": {part: f"{'about ' * has_hidden}{number:,.0f}" for part, number in sizes.items()},
         "has_hidden": has_hidden,
     }
+
+
+def _base_rate(data: Mapping[str, Any], name: str, labels: Sequence[str]) -> float:
+    """The share of a group with the first of the labels, by weight if rows have weights."""
+    sums = data.get("weights", data["groups"])[name]
+    return float(sums.get(labels[0], 0) / sum(sums.values()))

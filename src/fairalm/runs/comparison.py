@@ -136,6 +136,10 @@ def compare(
     constraint = settings.make_constraint(1)
     with progress_bar(None, shown=progress, text="reading"):
         samples = source.read() if isinstance(source, Source) else source
+    if samples.weight is not None:
+        raise InputError(
+            "{weight} is not for comparing, since not every method takes weights: leave it out.", weight=None
+        )
     names = [PLAIN, *own, *fairlearn_methods(constraint)]
     results, refused = [], {}
     with progress_bar(len(seeds) * len(names), shown=progress) as update:

@@ -89,6 +89,8 @@ class Settings:
                 estimator=self.estimator,
                 image_column=None,
             )
+        if self.estimator in NETS:
+            self._refuse("weight", "is trained without weights", vars(source))
         if source.attributes != "crossed" and self.estimator in NETS:
             raise InputError(
                 "{attributes} is not for {estimator}, which is trained on the crossed groups: leave it out.",

@@ -18,15 +18,17 @@ from fairalm._validation import (
     Attributes,
     Groups,
     Missing,
+    check_choice,
     check_parameter,
     encode_groups,
     no_such,
 )
-from fairalm.arrays import IntArray
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
 from fairalm.exceptions import InputError
 from fairalm.measures import splits_entry
+from fairalm.measures.weights import check_weights
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Source:
     missing: Missing = "error"  # what to do with rows without a protected value
     merge_below: int | None = None  # groups with fewer rows are merged
     attributes: Attributes = "crossed"  # several protected columns: crossed, or each on its own ("separate")
+    weight: str | None = None  # column that says how many people a row stands for; not a feature
     data_dir: str | None = None  # folder with the official files of a data set by name
     download: bool = False  # fetch "law" if it is not there
     image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
@@ -70,9 +73,14 @@ class Source:
         data = Dataset.from_frame(
             frame, target=target, protected=protected, positive=positive, drop=self.drop, name=Path(self.data).stem
         )
+        if self.weight is not None:
+            data = _without_feature(data, self.weight)
         table, n_train = data.frame, None
         if self.test is not None:
             table, n_train = pd.concat([table, _test_rows(self.test, data)], ignore_index=True), len(table)
+        if self.weight is not None:  # rows of weight 0 stand for nobody
+            present = check_weights(table[self.weight], len(table), f"Column {self.weight!r}") > 0
+            table, n_train = table[present], None if n_train is None else int(present[:n_train].sum())
         kept, groups = self.encode(table[list(data.protected)])
         data = replace(data, frame=table.iloc[kept].reset_index(drop=True))
         with_protected = known is not None if self.with_protected is None else self.with_protected
@@ -86,6 +94,7 @@ class Source:
             n_train=None if n_train is None else int((kept < n_train).sum()),
             with_protected=with_protected,
             n_dropped=len(table) - len(kept),
+            weight=self.weight,
         )
 
     def needs_columns(self, columns: str = "") -> InputError:
@@ -117,6 +126,7 @@ class Samples:
     n_train: int | None = None  # with a test file, the rows before it
     with_protected: bool = False
     n_dropped: int = 0
+    weight: str | None = None  # column of the weights
 
     @property
     def label(self) -> str:
@@ -127,6 +137,11 @@ class Samples:
     def group_names(self) -> npt.NDArray[Any]:
         """The group of each row, of the crossed ones."""
         return np.array(self.groups.names, dtype=object)[self.groups.codes]
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """How many people each row stands for; None if every row counts the same."""
+        return None if self.weight is None else self.data.frame[self.weight].to_numpy(dtype=float)
 
     @property
     def question(self) -> dict[str, Any]:
@@ -145,9 +160,15 @@ class Samples:
     ) -> dict[str, Any]:
         """The figures of predictions for some rows, as metrics.json has them; `binary` ones are 0 and 1."""
         y, target = (self.data.y, 1) if binary else (self.labels, self.data.positive)
-        groups = self.groups.take(rows)
         return splits_entry(
-            y[rows], predicted, scores, sensitive_features=groups, target=target, constraint=constraint, train=train
+            y[rows],
+            predicted,
+            scores,
+            sensitive_features=self.groups.take(rows),
+            target=target,
+            constraint=constraint,
+            sample_weight=None if self.weights is None else self.weights[rows],
+            train=train,
         )
 
     def split(self, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -192,6 +213,17 @@ def check_columns(frame: pd.DataFrame, types: Mapping[str, str], name: str) -> N
             raise InputError(
                 f"Column {column!r} of {name} holds {here}; in the training table it holds {types[column]}."
             )
+
+
+def _without_feature(data: Dataset, column: str) -> Dataset:
+    """The same data, with a column that no model sees."""
+    check_choice("column", column, data.frame.columns)
+    if column not in data.features:
+        raise InputError(f"Column {column!r} is named twice: {{weight}} must be a column of its own.", weight=None)
+    features = tuple(name for name in data.features if name != column)
+    if not features:
+        raise InputError("No column is left as a feature: all are target, protected, weight or dropped.")
+    return replace(data, features=features)
 
 
 def _test_rows(test: str, data: Dataset) -> pd.DataFrame:

@@ -213,7 +213,7 @@
     const scores = model.scores;
     $("slider").hidden = !scores;
     $("no-slider").hidden = Boolean(scores);
-    $("no-slider").textContent = "The threshold cannot be moved: the run has no scores of this model, or too few people lie between any two thresholds.";
+    $("no-slider").textContent = "The threshold cannot be moved: the run has no scores of this model, its rows have weights, or too few people lie between any two thresholds.";
     if (scores) {
       const n = scores.edges.length;
       $("stops").textContent =
