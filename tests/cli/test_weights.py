@@ -101,6 +101,16 @@ def test_audit(run, weighted, tmp_path):
     assert f"{100 * women['value']:.0f} [{100 * women['low']:.0f},{100 * women['high']:.0f}]" in line
 
 
+def test_an_audit_leaves_rows_of_weight_zero_out(run, weighted, tmp_path):
+    nobody = weighted.index % 3 == 0
+    weighted.assign(w=weighted["w"].where(~nobody, 0)).to_csv(tmp_path / "zero.csv", index=False)
+    weighted[~nobody].to_csv(tmp_path / "less.csv", index=False)
+    options = (*BASE, "--prediction", "hired", "--weight", "w")
+    (_, one, _), (_, other, _) = (run("audit", f"{file}.csv", *options) for file in ("zero", "less"))
+    assert one == other
+    assert one.startswith("400 people in 2 groups.")
+
+
 def test_the_page_shows_weighted_rates(run, weighted, tmp_path):
     assert run("train", "people.csv", *BASE, "--weight", "w", "-o", "r")[0] == 0
     metrics = read(tmp_path / "r" / "metrics.json")
@@ -149,6 +159,9 @@ def test_mistakes(run, weighted, tmp_path, options, message):
         assert message in err
 
 
-def test_comparisons_take_no_weights(weighted, tmp_path):
+def test_comparisons_take_neither_weights_nor_separate_attributes(weighted, tmp_path):
+    data = str(tmp_path / "people.csv")
     with pytest.raises(fairalm.InputError, match="weight is not for comparing"):
-        compare(Source(str(tmp_path / "people.csv"), "hired", "sex", weight="w"), methods=["secant"], seeds=[0])
+        compare(Source(data, "hired", "sex", weight="w"), methods=["secant"], seeds=[0])
+    with pytest.raises(fairalm.InputError, match="attributes is not for comparing"):
+        compare(Source(data, "hired", ["sex", "town"], attributes="separate"), methods=["secant"], seeds=[0])

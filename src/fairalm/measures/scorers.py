@@ -40,7 +40,8 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
 def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScorer:
     """Make a scorer for model selection out of a measure.
 
-    Greater is better: the score is minus the error or gap, plus the ratio, and NaN where the measure is undefined.
+    Greater is better: the score is minus the error or gap, plus the ratio, and NaN where the measure is undefined. The
+    scorer takes `sensitive_features` and `sample_weight`, and requests both where metadata is routed.
 
     Parameters
     ----------

@@ -54,12 +54,13 @@ def audit(given: Predictions, *, command: str = "") -> Audit:
     columns = list(dict.fromkeys((given.target, given.prediction, *protected, *filter(None, (given.weight,)))))
     for column in columns:
         check_choice("column", column, frame.columns)
+    weight = None
+    if given.weight is not None:  # rows of weight 0 stand for nobody
+        weight = check_weights(frame[given.weight], len(frame), f"Column {given.weight!r}")
+        frame, weight = frame[weight > 0], weight[weight > 0]
     chosen: Any = {name: getattr(given, name) for name in ("missing", "merge_below", "attributes")}
     groups = encode_groups(frame[protected], **chosen)
     positive, (y, predicted) = _positive(given, frame), (frame[given.target], frame[given.prediction])
-    weight = None
-    if given.weight is not None:
-        weight = check_weights(frame[given.weight], len(frame), f"Column {given.weight!r}")
     measured: Any = {"sensitive_features": groups, "target": positive, "sample_weight": weight}
     entry = splits_entry(y, predicted, **measured)
     gaps = [gap for name, gap in measures_in(entry).items() if MEASURES[name].kind == "difference"]

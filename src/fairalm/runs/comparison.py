@@ -136,9 +136,10 @@ def compare(
     constraint = settings.make_constraint(1)
     with progress_bar(None, shown=progress, text="reading"):
         samples = source.read() if isinstance(source, Source) else source
-    if samples.weight is not None:
+    given = {"weight": samples.weight, "attributes": samples.groups.attributes}
+    for name in [name for name, value in given.items() if value]:
         raise InputError(
-            "{weight} is not for comparing, since not every method takes weights: leave it out.", weight=None
+            f"{{{name}}} is not for comparing, since not every method takes it: leave it out.", **{name: None}
         )
     names = [PLAIN, *own, *fairlearn_methods(constraint)]
     results, refused = [], {}
