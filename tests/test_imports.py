@@ -13,7 +13,7 @@ ROOT = Path(fairalm.__file__).parent
 
 #: A module may import from its own layer and from those before it.
 LAYERS = [
-    {"arrays", "exceptions", "_validation", "console", "progress"},
+    {"arrays", "exceptions", "_coding", "_validation", "console", "progress"},
     {"files"},
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
