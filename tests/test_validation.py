@@ -541,11 +541,11 @@ def test_labels_of_mixed_types():
 # Several attributes, each on its own.
 
 
-PEOPLE = {"sex": ["F", "M", "F", "M", "F", "M"], "race": ["x", "x", "y", "z", "z", "x"]}
+TWO_COLUMNS = {"sex": ["F", "M", "F", "M", "F", "M"], "race": ["x", "x", "y", "z", "z", "x"]}
 
 
 def test_separate_attributes_keep_the_crossed_groups_and_say_where_each_belongs():
-    crossed, separate = (encode_groups(PEOPLE, attributes=how) for how in ("crossed", "separate"))
+    crossed, separate = (encode_groups(TWO_COLUMNS, attributes=how) for how in ("crossed", "separate"))
     assert (separate.codes.tolist(), separate.labels) == (crossed.codes.tolist(), crossed.labels)
     assert crossed.attributes == ()
     assert (crossed.blocks, crossed.compared) == ((5,), crossed.names)
@@ -584,7 +584,7 @@ def test_separate_attributes_that_cannot_be_compared_are_refused():
     with pytest.raises(InputError, match=r"attribute 'race' has 1 group \('x'\): at least 2"):
         encode_groups({"sex": ["F", "M"], "race": ["x", "x"]}, attributes="separate")
     with pytest.raises(InputError, match="attributes must be one of crossed, separate; got 'each'"):
-        encode_groups(PEOPLE, attributes="each")
+        encode_groups(TWO_COLUMNS, attributes="each")
     twice = pd.DataFrame([["F", "x"], ["M", "y"]], columns=["a", "a"])
     with pytest.raises(InputError, match="must have different names; got a, a"):
         encode_groups(twice, attributes="separate")
