@@ -139,6 +139,17 @@ class Samples:
         return np.array(self.groups.names, dtype=object)[self.groups.codes]
 
     @property
+    def training_groups(self) -> dict[str, Any]:
+        """The group of each row, as arguments of a classifier: each attribute on its own if they are compared so."""
+        if not self.groups.attributes:
+            return {"attributes": "crossed", "sensitive_features": self.group_names}
+        columns = {
+            part.name: np.array(part.labels, dtype=object)[part.of[self.groups.codes]]
+            for part in self.groups.attributes
+        }
+        return {"attributes": "separate", "sensitive_features": columns}
+
+    @property
     def weights(self) -> FloatArray | None:
         """How many people each row stands for; None if every row counts the same."""
         return None if self.weight is None else self.data.frame[self.weight].to_numpy(dtype=float)
