@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from fairalm.game import FiniteOracle, Game, Outcome, play
+from fairalm.finite import FiniteOracle
+from fairalm.game import Game, Outcome, play
 from fairalm.methods import FairALMLinear, SecantALM, Unconstrained
 from fairalm.moments import Moments
 

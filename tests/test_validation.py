@@ -5,9 +5,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import dok_array
 
 from fairalm._coding import group_name
-from fairalm._validation import Groups, check_binary, encode_groups
+from fairalm._validation import Groups, check_binary, check_same_index, encode_groups, no_such
 from fairalm.exceptions import InputError
 
 WORDS = ["b", "a", "b", "c"]
@@ -139,9 +140,13 @@ def test_columns_that_do_not_fit_together():
 
 
 @pytest.mark.parametrize("index", [[1, 0], [5, 6]])
-def test_series_in_a_dict_go_by_position(index):
-    columns = {"sex": pd.Series(["F", "M"]), "race": pd.Series(["x", "y"], index=index)}
+def test_series_in_a_dict_have_one_index(index):
+    columns = {"sex": pd.Series(["F", "M"], index=index), "race": pd.Series(["x", "y"], index=index)}
     assert encoded(columns) == ([0, 1], (("F", "x"), ("M", "y")))
+    with pytest.raises(
+        InputError, match=r"sensitive_features\['race'\] and sensitive_features\['sex'\] have different"
+    ):
+        encode_groups(columns | {"race": pd.Series(["x", "y"])})
 
 
 # Missing values.
@@ -262,6 +267,54 @@ def test_labels_stay_distinct_beside_a_group_called_other():
     assert len(set(labels)) == len(labels)
 
 
+# So many groups that nothing can be said about any.
+
+
+def spread(n_rows, n_groups):
+    return pd.Series(np.arange(n_rows) % n_groups, name="shop")
+
+
+@pytest.mark.parametrize(("n_rows", "n_groups"), [(40, 40), (510, 51), (2_000, 200)])
+def test_as_many_groups_as_can_be_compared(n_rows, n_groups):
+    assert encode_groups(spread(n_rows, n_groups)).n_groups == n_groups
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_groups", "message"),
+    [
+        (
+            509,
+            51,
+            "The protected column 'shop' has 51 groups in 509 rows, 10.0 rows per group: is it an id? Name another",
+        ),
+        (30_000, 30_000, "has 30,000 groups in 30,000 rows, 1.0 rows per group: is it an id?"),
+        (100_000, 2_000, "has 2,000 groups in 100,000 rows, more than the 200 that can be compared"),
+        (2_010, 201, "has 201 groups in 2,010 rows, more than the 200 that can be compared"),
+    ],
+)
+def test_more_groups_than_can_be_compared(n_rows, n_groups, message):
+    with pytest.raises(InputError, match=re.escape(message)) as error:
+        encode_groups(spread(n_rows, n_groups))
+    assert str(error.value).endswith("Name another column, or merge small groups (merge_below=...).")
+    assert encode_groups(spread(n_rows, n_groups), refuse_ids=False).n_groups == n_groups
+
+
+def test_crossed_columns_count_by_their_combinations():
+    columns = {"town": np.arange(5_000) % 40, "shop": np.arange(5_000) % 41}
+    message = "The protected column 'town' × 'shop' has 1,640 groups in 5,000 rows, 3.0 rows per group"
+    with pytest.raises(InputError, match=re.escape(message)):
+        encode_groups(columns)
+
+
+def test_groups_are_counted_after_merging_and_without_dropped_rows():
+    large = ["a"] * 500 + ["b"] * 500
+    assert encode_groups(large + list(range(300)), merge_below=2).labels == ("a", "b", "other")
+    holes = np.where(np.arange(1_000) % 2, None, np.arange(1_000) // 2 % 60)
+    assert encode_groups(np.append(holes, holes), missing="drop").n_groups == 60
+    with pytest.raises(InputError, match="60 groups in 500 rows"):
+        encode_groups(holes, missing="drop")
+
+
 # What cannot be used.
 
 
@@ -335,6 +388,74 @@ def test_groups_names_and_sizes():
 @pytest.mark.parametrize(("label", "name"), [("a", "a"), (1, "1"), (("F", 2, True), "F × 2 × True"), (True, "True")])
 def test_group_name(label, name):
     assert group_name(label) == name
+
+
+# Rows that belong together.
+
+PEOPLE = pd.DataFrame({"age": [31, 45, 27]}, index=[7, 3, 5])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [0, 1, 0],
+        np.array([0, 1, 0]),
+        pl.Series([0, 1, 0]),
+        pd.Index([0, 1, 0]),
+        pd.Categorical([0, 1, 0]),
+        None,
+        {"a": [0, 1, 0]},
+        dok_array((3, 1)),  # a dict by its class
+        pd.Series([0, 1, 0], index=[7, 3, 5]),
+        pd.Series([0, 1, 0], index=[7.0, 3.0, 5.0]),
+        pd.Series([0, 1], index=[3, 5]),  # another length is another error
+    ],
+    ids=kind,
+)
+def test_rows_with_the_same_index_or_none(other):
+    check_same_index(X=PEOPLE, y=other)
+    check_same_index(X=other, y=PEOPLE)
+
+
+@pytest.mark.parametrize(
+    ("index", "where"),
+    [
+        ([7, 5, 3], "row 1 is 5 in y, 3 in X"),
+        (range(3), "row 0 is 0 in y, 7 in X"),
+        (["7", "3", "5"], "row 0 is '7' in y, 7 in X"),
+        ([7, 3, None], "row 2 is nan in y, 5 in X"),
+    ],
+)
+def test_rows_with_another_index(index, where):
+    message = (
+        f"y and X have different indexes: {where}. Put the rows of y in the order of X with y.loc[X.index] or, if they"
+        " are in that order already, pass y.to_numpy()."
+    )
+    for other in (pd.Series([0, 1, 0], index=index), pd.DataFrame({"y": [0, 1, 0]}, index=index)):
+        with pytest.raises(InputError, match=re.escape(message)):
+            check_same_index(X=PEOPLE, y=other)
+
+
+def test_the_first_with_an_index_is_the_reference():
+    y, s = pd.Series([0, 1, 0]), pd.Series(["a", "b", "a"], index=[2, 1, 0])
+    with pytest.raises(InputError, match="sensitive_features and y have different indexes: row 0 is 2 in sensitive"):
+        check_same_index(X=PEOPLE.to_numpy(), y=y, sensitive_features=s)
+    with pytest.raises(InputError, match=r"sensitive_features\['sex'\] and y have"):
+        check_same_index(y=y, sensitive_features={"race": [1, 2, 3], "sex": s})
+
+
+def test_indexes_of_several_levels_and_with_missing_labels():
+    pairs, holes = pd.MultiIndex.from_tuples([("a", 1), ("a", 2)]), [None, 1.0, 2.0]
+    check_same_index(X=pd.Series([0, 1, 2], index=holes), y=pd.Series([0, 1, 0], index=holes))
+    other = pd.MultiIndex.from_tuples([("a", 1), ("a", 3)])
+    with pytest.raises(InputError, match=r"row 1 is \('a', 3\) in y, \('a', 2\) in X"):
+        check_same_index(X=pd.Series([0, 1], index=pairs), y=pd.Series([0, 1], index=other))
+    with pytest.raises(InputError, match=r"row 2 is 3\.0 in y, 2\.0 in X"):
+        check_same_index(X=pd.Series([0, 1, 2], index=holes), y=pd.Series([0, 1, 0], index=[None, 1.0, 3.0]))
+
+
+def test_there_may_be_no_name_to_choose_from():
+    assert str(no_such("column", "sex", [])) == "There is no column 'sex'; there are none."
 
 
 # Labels.
@@ -420,11 +541,11 @@ def test_labels_of_mixed_types():
 # Several attributes, each on its own.
 
 
-PEOPLE = {"sex": ["F", "M", "F", "M", "F", "M"], "race": ["x", "x", "y", "z", "z", "x"]}
+TWO_COLUMNS = {"sex": ["F", "M", "F", "M", "F", "M"], "race": ["x", "x", "y", "z", "z", "x"]}
 
 
 def test_separate_attributes_keep_the_crossed_groups_and_say_where_each_belongs():
-    crossed, separate = (encode_groups(PEOPLE, attributes=how) for how in ("crossed", "separate"))
+    crossed, separate = (encode_groups(TWO_COLUMNS, attributes=how) for how in ("crossed", "separate"))
     assert (separate.codes.tolist(), separate.labels) == (crossed.codes.tolist(), crossed.labels)
     assert crossed.attributes == ()
     assert (crossed.blocks, crossed.compared) == ((5,), crossed.names)
@@ -463,7 +584,13 @@ def test_separate_attributes_that_cannot_be_compared_are_refused():
     with pytest.raises(InputError, match=r"attribute 'race' has 1 group \('x'\): at least 2"):
         encode_groups({"sex": ["F", "M"], "race": ["x", "x"]}, attributes="separate")
     with pytest.raises(InputError, match="attributes must be one of crossed, separate; got 'each'"):
-        encode_groups(PEOPLE, attributes="each")
+        encode_groups(TWO_COLUMNS, attributes="each")
     twice = pd.DataFrame([["F", "x"], ["M", "y"]], columns=["a", "a"])
     with pytest.raises(InputError, match="must have different names; got a, a"):
         encode_groups(twice, attributes="separate")
+
+
+def test_a_separate_attribute_may_be_no_id():
+    columns = {"sex": ["F", "M"] * 50, "name": [f"person {i}" for i in range(100)]}
+    with pytest.raises(InputError, match="'name' has 100 groups in 100 rows, 1.0 rows per group: is it an id"):
+        encode_groups(columns, attributes="separate")

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import load_adult, preprocess, split
-from fairalm.game import FiniteOracle
+from fairalm.finite import FiniteOracle
 from fairalm.moments import Moments
 
 BoolArray = npt.NDArray[np.bool_]

@@ -8,6 +8,9 @@ from fairalm.constraints import PredictiveParity as PredictiveParity
 from fairalm.exceptions import ConstantModelWarning as ConstantModelWarning
 from fairalm.exceptions import FairALMWarning as FairALMWarning
 from fairalm.exceptions import InputError as InputError
+from fairalm.exceptions import LevellingDownWarning as LevellingDownWarning
+from fairalm.exceptions import NoBetterThanConstantWarning as NoBetterThanConstantWarning
+from fairalm.exceptions import OptimalityWarning as OptimalityWarning
 from fairalm.exceptions import SmallCellWarning as SmallCellWarning
 from fairalm.exceptions import ToleranceWarning as ToleranceWarning
 from fairalm.methods import AugmentedLagrangian as AugmentedLagrangian

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import difflib
 import re
+from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._coding import cross, factorize, group_name, merge_small, recode
+from fairalm._coding import check_not_ids, cross, factorize, group_name, merge_small, recode
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 
 Missing = Literal["error", "drop", "group"]
 Attributes = Literal["crossed", "separate"]
+Named = TypeVar("Named")
 
 MISSING: tuple[Missing, ...] = get_args(Missing)
 ATTRIBUTES: tuple[Attributes, ...] = get_args(Attributes)
@@ -34,7 +36,7 @@ def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
     known = list(known)
     near = difflib.get_close_matches(str(name), known, n=1)
     hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
-    return InputError(f"There is no {what} {name!r}{hint}: {', '.join(known)}.")
+    return InputError(f"There is no {what} {name!r}{hint}{': ' if known else ' '}{', '.join(known) or 'none'}.")
 
 
 def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
@@ -44,11 +46,40 @@ def check_choice(what: str, name: Any, known: Iterable[str]) -> None:
         raise no_such(what, name, known)
 
 
+def by_name(what: str, name: str, known: Mapping[str, Named]) -> Named:
+    """What a known name stands for."""
+    check_choice(what, name, known)
+    return known[name]
+
+
 def check_parameter(parameter: str, value: Any, known: Iterable[str]) -> None:
     """Refuse a value that a parameter cannot have."""
     if value not in known:
         message = f"{{{parameter}}} must be one of {', '.join(known)}; got {value!r}."
         raise InputError(message, **{parameter: None})
+
+
+def check_same_index(**arguments: Any) -> None:
+    """Refuse pandas objects of one length whose indexes differ: by position, their rows do not belong together.
+
+    The first with an index is the reference; what has none is taken by position.
+    """
+    indexes: dict[str, pd.Index[Any]] = {}
+    for name, value in arguments.items():
+        is_dict = isinstance(value, Mapping) and not hasattr(value, "shape")  # a sparse matrix can be a dict too
+        columns = {f"{name}[{key!r}]": value[key] for key in value} if is_dict else {name: value}
+        indexes |= {key: part.index for key, part in columns.items() if isinstance(part, (pd.Series, pd.DataFrame))}
+    for name, own in indexes.items():
+        first, expected = next(iter(indexes.items()))
+        if len(own) != len(expected) or own.equals(expected):
+            continue
+        row = bisect_left(range(len(own)), True, key=lambda i: not own[: i + 1].equals(expected[: i + 1]))
+        here, there = (index[row : row + 1].tolist()[0] for index in (own, expected))
+        raise InputError(
+            f"{name} and {first} have different indexes: row {row} is {here!r} in {name}, {there!r} in {first}. Put the"
+            f" rows of {name} in the order of {first} with {name}.loc[{first}.index] or, if they are in that order"
+            f" already, pass {name}.to_numpy()."
+        )
 
 
 @dataclass(frozen=True)
@@ -128,6 +159,7 @@ def encode_groups(
     merge_below: int | None = None,
     min_groups: int = 2,
     attributes: Attributes = "crossed",
+    refuse_ids: bool = True,
 ) -> Groups:
     """Turn one or several protected columns into group codes.
 
@@ -145,7 +177,9 @@ def encode_groups(
         Fewer groups than this are an error.
     attributes : {"crossed", "separate"}
         Several columns: compare the combinations of their values, or the values of each column on its own. Then
-        `merge_below` and `min_groups` are about each column.
+        the other settings are about each column.
+    refuse_ids : bool
+        Refuse so many groups that the column seems to be an id; False where the groups are known or only listed.
 
     Examples
     --------
@@ -179,6 +213,8 @@ def encode_groups(
         codes, labels = recode(np.where(left_out, -1, codes), labels)
         if merge_below is not None:
             codes, labels = merge_small(codes, labels, merge_below)
+        if refuse_ids:
+            check_not_ids(frame.columns[places], codes, labels)
         if len(labels) < min_groups:
             which = f" {frame.columns[places[0]]!r}" if n_columns > 1 else ""
             only = ", ".join(repr(group_name(label)) for label in labels) or "none"
@@ -214,6 +250,7 @@ def _as_columns(sensitive_features: Any) -> pd.DataFrame:
         names, columns = list(data.columns), [data[name] for name in data.columns]
     elif isinstance(data, Mapping):
         names, columns = list(data), list(data.values())
+        check_same_index(sensitive_features=data)
     elif isinstance(data, np.ndarray) and data.ndim == 2:
         names, columns = list(range(data.shape[1])), list(data.T)
     else:

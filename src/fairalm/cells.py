@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,13 @@ class HasEvents(Protocol):
         """The events, given which rows have the target label."""
 
 
+class Compared(NamedTuple):
+    """Several protected attributes, each on its own: people of one sex are compared, people of one race are."""
+
+    membership: Array  # 1 where a group, such as "Female × Black", belongs to a compared one, such as "race = Black"
+    blocks: tuple[int, ...]  # compared groups of each attribute
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells of a constraint as linear functions of the sums per label and group.
@@ -71,6 +78,9 @@ class Cells:
     numerator, denominator : arrays of shape (events, 4)
         Their product with the sums gives both parts of every cell's mean.
     n_groups : int
+        Groups that the sums are taken over.
+    compared : Compared, optional
+        Which groups are compared; all with each other if left out.
     """
 
     names: tuple[str, ...]
@@ -78,9 +88,10 @@ class Cells:
     numerator: Array
     denominator: Array
     n_groups: int
+    compared: Compared | None = None
 
     @classmethod
-    def of(cls, constraint: HasEvents, n_groups: int) -> Cells:
+    def of(cls, constraint: HasEvents, n_groups: int, compared: Compared | None = None) -> Cells:
         """Ask a constraint for its events, once for each label."""
         table = _coefficients(constraint, LABELS)
         again = _coefficients(constraint, np.array([True, True, False]))
@@ -91,7 +102,7 @@ class Cells:
             )
         inside, base, sign, over_base, over_sign = table
         names = tuple(event.name for event in constraint.events(LABELS))
-        return cls(names, inside, np.hstack([base, sign]), np.hstack([over_base, over_sign]), n_groups)
+        return cls(names, inside, np.hstack([base, sign]), np.hstack([over_base, over_sign]), n_groups, compared)
 
     @property
     def is_linear(self) -> bool:
@@ -100,12 +111,23 @@ class Cells:
 
     def map(self, function: Callable[[Array], Array]) -> Cells:
         """The same cells in other arrays, such as tensors on a device."""
-        return replace(self, numerator=function(self.numerator), denominator=function(self.denominator))
+        compared = self.compared
+        if compared is not None:
+            compared = compared._replace(membership=function(compared.membership))
+        numerator, denominator = function(self.numerator), function(self.denominator)
+        return replace(self, numerator=numerator, denominator=denominator, compared=compared)
+
+    def means(self, sums: Array) -> tuple[Array, Array]:
+        """Means and sizes of the cells, from the sums per label and group: shape (..., events, compared groups)."""
+        above, below = self.numerator @ sums, self.denominator @ sums
+        if self.compared is not None:
+            above, below = above @ self.compared.membership, below @ self.compared.membership
+        return divide(above, below), below
 
     def moments(self, sums: Array) -> Moments:
         """Means and sizes of the cells, from the sums per label and group."""
-        counts = self.denominator @ sums
-        return Moments(divide(self.numerator @ sums, counts), counts, sums[:2].sum())
+        mu, counts = self.means(sums)
+        return Moments(mu, counts, sums[:2].sum(), () if self.compared is None else self.compared.blocks)
 
     def loss_weights(self, weights: Array, moments: Moments) -> Array:
         """The derivative of the weighted means by the loss of one row, for each label and group: shape (2, groups).
@@ -114,7 +136,8 @@ class Cells:
         """
         share = divide(weights, moments.counts)
         slope = self.numerator[:, 2:, None] - moments.mu[:, None, :] * self.denominator[:, 2:, None]
-        return (slope * share[:, None, :]).sum(0)
+        table = (slope * share[:, None, :]).sum(0)
+        return table if self.compared is None else table @ self.compared.membership.T
 
 
 class Rows:
@@ -131,6 +154,11 @@ class Rows:
     sample_weight : array of shape (n,), optional
         Weights of the rows, 1 if left out.
 
+    Attributes
+    ----------
+    counts : array of shape (2, groups)
+        Sums of the weights by label and group.
+
     Examples
     --------
     >>> from fairalm import EqualOpportunity
@@ -146,24 +174,26 @@ class Rows:
         self.code = group + cells.n_groups * positive
         self.weight = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         self.total = float(self.weight.sum())
-        self._counts = self._sums(self.weight)
+        self.counts = self.sums(self.weight)
 
     @property
     def sizes(self) -> IntArray:
         """Number of rows in each cell, shape (events, groups)."""
         counts = np.bincount(self.code, minlength=2 * self.cells.n_groups).reshape(2, -1)
-        return np.asarray(self.cells.inside.astype(int) @ counts)
+        sizes, compared = self.cells.inside.astype(int) @ counts, self.cells.compared
+        return np.asarray(sizes if compared is None else sizes @ compared.membership.astype(int))
 
     def moments(self, loss: npt.ArrayLike) -> Moments:
         """Means of the cells, given one loss per row."""
-        return self.cells.moments(np.vstack([self._counts, self._sums(self.weight * np.asarray(loss, dtype=float))]))
+        return self.cells.moments(np.vstack([self.counts, self.sums(self.weight * np.asarray(loss, dtype=float))]))
 
     def sample_weight(self, weights: FloatArray, moments: Moments) -> FloatArray:
         """``w_i = 1/n + sum over i's cells of sign_i * weight / count``, for a row of weight 1."""
         table = self.cells.loss_weights(weights, moments)
         return np.asarray(self.weight / self.total + self.weight * table.ravel()[self.code])
 
-    def _sums(self, values: FloatArray) -> FloatArray:
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sums by label and group, shape (2, groups)."""
         sums = np.bincount(self.code, values, minlength=2 * self.cells.n_groups)
         return sums.astype(float, copy=False).reshape(2, -1)
 

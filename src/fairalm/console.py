@@ -7,13 +7,16 @@ from typing import Any
 
 import typer
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 WIDTH = 80
-UNBROKEN = 20  # numbers up to this width stay on one line
+INDENT, GAP = 2, 2  # columns before a table, and between its columns
+NAME = 12  # columns for names, if that leaves room for numbers on one line
+UNBROKEN = 20  # in a table too wide for that, numbers up to this width stay on one line
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -60,13 +63,21 @@ def _print(what: RenderableType) -> None:
 def print_table(head: Sequence[str], rows: Sequence[Sequence[Any]], *, left: int = 1) -> None:
     """Print a table to stdout, the first `left` columns aligned to the left and the others to the right."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    entries = [[Text(plain(entry)) for entry in row] for row in rows]
-    for position, name in enumerate(head):
+    heads, entries = [Text(plain(name)) for name in head], [[Text(plain(entry)) for entry in row] for row in rows]
+    widest = [max((row[position].cell_len for row in entries), default=0) for position in range(len(head))]
+    words = [max(map(cell_len, name.plain.split()), default=0) for name in heads]
+    numbers = [max(pair) for pair in zip(widest, words, strict=True)][left:]
+    room = console().width - INDENT - GAP * len(head)
+    is_wide = sum(max(width, name.cell_len) for width, name in zip(widest, heads, strict=True)) > room
+    keeps_numbers = is_wide and sum(numbers) + left * NAME <= room
+    for position, name in enumerate(heads):
         if position < left:
-            table.add_column(Text(plain(name)), overflow="fold")
-        else:  # numbers are never broken; heads are, and names
-            widest = max((row[position].cell_len for row in entries), default=0)
-            table.add_column(Text(plain(name)), justify="right", overflow="fold", min_width=min(widest, UNBROKEN))
+            table.add_column(name, overflow="fold")
+        elif keeps_numbers:  # on one line; heads are broken, and names
+            table.add_column(name, justify="right", overflow="fold", width=numbers[position - left])
+        else:
+            least = min(widest[position], UNBROKEN)
+            table.add_column(name, justify="right", overflow="fold", min_width=least)
     for row in entries:
         table.add_row(*row)
-    _print(Padding(table, (0, 0, 0, 2), expand=False))
+    _print(Padding(table, (0, 0, 0, INDENT), expand=False))

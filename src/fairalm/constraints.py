@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from fairalm._validation import first_line, kebab
+from fairalm._validation import by_name, first_line, kebab
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.cells import Cells, Event, Rows
+from fairalm.cells import Cells, Compared, Event, Rows
 from fairalm.exceptions import InputError, SmallCellWarning
 
 TOO_FEW = 5  # rows in a cell; with fewer, a single row moves its rate by over twenty points
@@ -32,7 +32,7 @@ class Constraint(ABC):
     Parameters
     ----------
     tol : float
-        Bound on every entry of the gap: 0.01 lets rates differ by one point.
+        Largest difference that is allowed between any two groups: 0.01 lets rates differ by one point.
     target : label, optional
         The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1).
     """
@@ -63,9 +63,16 @@ class Constraint(ABC):
     def events(self, y: BoolArray) -> tuple[Event, ...]:
         """The events, given the labels as booleans (True where the label is the target)."""
 
-    def rows(self, y: npt.ArrayLike, group: IntArray, n_groups: int, sample_weight: FloatArray | None = None) -> Rows:
+    def rows(
+        self,
+        y: npt.ArrayLike,
+        group: IntArray,
+        n_groups: int,
+        sample_weight: FloatArray | None = None,
+        compared: Compared | None = None,
+    ) -> Rows:
         """The rows of a data set, by label and group."""
-        return Rows(Cells.of(self, n_groups), np.asarray(y, dtype=bool), group, sample_weight)
+        return Rows(Cells.of(self, n_groups, compared), np.asarray(y, dtype=bool), group, sample_weight)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,3 +235,17 @@ CONSTRAINTS: dict[str, type[Constraint]] = {
         PredictiveParity,
     )
 }
+
+
+def as_constraint(which: Constraint | str | None) -> Constraint:
+    """A constraint: as given, by its name, or equal opportunity if left out.
+
+    >>> as_constraint("demographic-parity")
+    DemographicParity(tol=0.01, target=None)
+    """
+    if which is None:
+        return EqualOpportunity()
+    constraint = by_name("constraint", which, CONSTRAINTS)() if isinstance(which, str) else which
+    if not isinstance(constraint, Constraint):
+        raise InputError(f"`constraint` must be a Constraint or the name of one; got {which!r}.")
+    return constraint

@@ -70,5 +70,17 @@ class ConstantModelWarning(FairALMWarning):
     """The fair model predicts (nearly) one class while the plain model does not."""
 
 
+class NoBetterThanConstantWarning(FairALMWarning):
+    """The fair model makes no fewer mistakes than predicting the same for every row."""
+
+
+class LevellingDownWarning(FairALMWarning):
+    """The gap closed because every group is predicted the target less often than by the plain model."""
+
+
+class OptimalityWarning(FairALMWarning):
+    """A mixture of the models found is within the tolerance at clearly less error than the model returned."""
+
+
 class SmallCellWarning(FairALMWarning):
     """A cell (event × group) holds too few rows to judge."""

@@ -12,15 +12,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairalm.arrays import Array, FloatArray
+from fairalm.arrays import Array, BoolArray, FloatArray
+from fairalm.candidates import SETTLED, WORSE_BY, Candidates, selected_by_group
+from fairalm.cells import Rows
 from fairalm.methods.base import Method
-from fairalm.mixtures import Mixture, best_mixture, choose_single, lower_bound, penalised, saddle_gaps
+from fairalm.mixtures import Mixture, lower_bound, penalised, saddle_gaps, size_of
 from fairalm.moments import Moments
-from fairalm.result import GameResult, history_table
+from fairalm.result import GameResult, GroupChange, history_table
+from fairalm.shifts import Shifts
 
 Predictor = Literal["single", "last", "average", "mixture"]
-SETTLED = 2e-3  # a fifth of a point of error: a smaller gain is not worth another fit
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
+AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
+PATIENCE = 8  # rounds without a better single model, after which several gaps are given up
 
 
 @dataclass(frozen=True)
@@ -37,15 +41,18 @@ class Outcome:
         The classifier itself.
     fit_moments : Moments, optional
         The means of its cells on the data it was fitted on, where that is other data.
-    selection : float
-        Share of rows that it predicts as the target.
+    wrong : array of shape (2, groups), optional
+        Weight of its wrong predictions by label and group.
+    shifts : Shifts, optional
+        The same with its threshold moved.
     """
 
     error: float
     moments: Moments
     model: Any = None
     fit_moments: Moments | None = None
-    selection: float = float("nan")
+    wrong: FloatArray | None = None
+    shifts: Shifts | None = None
 
     @property
     def gap(self) -> FloatArray:
@@ -64,8 +71,6 @@ class Game:
     ----------
     classifiers : list of Outcome
         The classifiers found; the first is the plain one.
-    errors, gaps : arrays of shape (classifiers,) and (classifiers, rows)
-        Their errors and gaps.
     played : list of int
         Which of them was played in each round.
     multipliers : list of array
@@ -74,32 +79,32 @@ class Game:
         The tolerance, and the B of the certificate.
     is_linear : bool
         Whether the gaps are linear in the classifier; only then there is a certificate.
+    rows : Rows, optional
+        The rows that errors and gaps are measured on.
     """
 
-    def __init__(self, plain: Outcome, *, tol: float, bound: float = 1.0, is_linear: bool = True) -> None:
+    def __init__(
+        self, plain: Outcome, *, tol: float, bound: float = 1.0, is_linear: bool = True, rows: Rows | None = None
+    ) -> None:
         self.classifiers = [plain]
-        self.errors = np.array([plain.error])
-        self.gaps = plain.gap[None, :]
         self.played: list[int] = []
         self.multipliers: list[FloatArray] = []
-        self.tol, self.bound, self.is_linear = tol, bound, is_linear
+        self.tol, self.bound, self.is_linear, self.rows = tol, bound, is_linear, rows
         self._eligible: set[int] = set()
-        self._mixture: Mixture | None = None
         self._multiplier_of: dict[int, FloatArray] = {}
+        self._candidates: Candidates | None = None
 
     def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
         """Add a classifier and the multipliers it was fitted for; returns its index."""
         self.classifiers.append(outcome)
-        self._mixture = None
-        self.errors = np.append(self.errors, outcome.error)
-        self.gaps = np.vstack([self.gaps, outcome.gap])
+        self._candidates = None
         self._eligible.add(len(self.classifiers) - 1)
         self._multiplier_of[len(self.classifiers) - 1] = multiplier
         return len(self.classifiers) - 1
 
     def multiplier_of(self, index: int) -> FloatArray:
         """The multipliers a classifier was fitted for; 0 for the plain one."""
-        return self._multiplier_of.get(index, np.zeros(self.gaps.shape[1]))
+        return self._multiplier_of.get(index, np.zeros(self.classifiers[0].moments.gap.size))
 
     def record(self, index: int, multiplier: FloatArray) -> None:
         """Record a round."""
@@ -107,76 +112,130 @@ class Game:
         self.multipliers.append(multiplier)
         self._eligible.add(index)
 
+    @property
+    def errors(self) -> FloatArray:
+        """Errors of the classifiers found."""
+        return np.array([outcome.error for outcome in self.classifiers])
+
+    @property
+    def gaps(self) -> FloatArray:
+        """Gaps of the classifiers found, shape (classifiers, rows of C)."""
+        return np.stack([outcome.gap for outcome in self.classifiers])
+
+    @property
+    def candidates(self) -> Candidates:
+        """What can be returned: the classifiers found, in their order, then their shifts and the constants."""
+        if self._candidates is None:
+            found = self.classifiers
+            wrong = [outcome.wrong for outcome in found if outcome.wrong is not None]
+            shifts = [outcome.shifts for outcome in found if outcome.shifts is not None]
+            if self.rows is not None:
+                self._candidates = Candidates.measured(self.rows, wrong, shifts)
+            else:
+                mu = np.stack([np.asarray(outcome.moments.mu, dtype=float) for outcome in found])
+                spread, n = np.stack([outcome.moments.spread.ravel() for outcome in found]), np.arange(len(found))
+                self._candidates = Candidates(self.errors, mu, spread, n, np.zeros(len(n)))
+        return self._candidates
+
     def mixture(self) -> Mixture:
-        """The best mixture of the classifiers found."""
-        if self._mixture is None:
-            self._mixture = best_mixture(self.errors, self.gaps, tol=self.tol, bound=self.bound)
-        return self._mixture
+        """The best mixture of the candidates."""
+        return self.candidates.mixture(self.tol)
 
     def weights(self, predictor: Predictor) -> FloatArray:
-        """The probabilities with which `predictor` draws from the classifiers found."""
-        n = len(self.classifiers)
+        """The probabilities with which `predictor` draws from the candidates."""
+        n = len(self.candidates.errors)
         if predictor == "average":
             return np.asarray(np.bincount(self.played, minlength=n) / len(self.played))
         if predictor == "mixture":
             return self.mixture().weights
-        if predictor == "last":
-            return np.asarray(np.eye(n)[self.played[-1]])
-        eligible = np.array(sorted(self._eligible))  # the plain model only if it was played
-        index = choose_single(self.errors[eligible], self.gaps[eligible], tol=self.tol)
-        return np.asarray(np.eye(n)[eligible[index]])
+        index = self.played[-1]
+        if predictor == "single":
+            index = self.candidates.single(self.is_eligible, tol=self.tol, bound=self.bound)
+        return np.asarray(np.eye(1, n, index)[0])
 
-    def cost(self, weights: FloatArray) -> float:
-        """e(q) + B sum of (|d(q)| - tol)+ of a mixture of the classifiers found."""
-        return penalised(float(weights @ self.errors), weights @ self.gaps, tol=self.tol, bound=self.bound)
+    @property
+    def is_eligible(self) -> BoolArray:
+        """Which candidates may be returned as a single model."""
+        return np.isin(self.candidates.fit, sorted(self._eligible))  # the plain model only if it was played
 
     def excess(self, weights: FloatArray) -> float:
-        """The certificate: cost of a mixture less what any mixture of the classifiers found must cost.
+        """The certificate: cost of a mixture less what any mixture of the candidates must cost.
 
         The bound is that of the best multiplier for which the oracle fitted a classifier, so that its answer is among
         those found. NaN if the gaps are not linear.
         """
         if not self.is_linear:
             return float("nan")
-        multipliers = np.unique([*self.multipliers, *self._multiplier_of.values()], axis=0)
-        inside = multipliers[(abs(multipliers) <= self.bound).all(axis=1)]
-        floors = [lower_bound(self.errors, self.gaps, multiplier, tol=self.tol) for multiplier in inside]
-        return max(0.0, self.cost(weights) - max(floors, default=-np.inf))
+        found = self.candidates
+        prices = self._prices(np.unique([*self.multipliers, *self._multiplier_of.values()], axis=0))
+        inside = prices[(size_of(prices) <= self.bound + 1e-12).all(axis=1)]
+        floors = [lower_bound(found.errors, found.mu, price, tol=self.tol) for price in inside]
+        return max(0.0, found.cost(weights, tol=self.tol, bound=self.bound) - max(floors, default=-np.inf))
+
+    def _prices(self, multipliers: FloatArray) -> FloatArray:
+        """Multipliers as one number per cell, C'lambda: shape (n, events, groups)."""
+        moments = self.classifiers[0].moments
+        return np.stack([np.asarray(moments.pull(row.reshape(moments.gap.shape))) for row in multipliers])
 
     def is_settled(self, predictor: Predictor) -> bool:
-        """Whether the predictor meets the tolerance and no mixture of the classifiers found beats it by `SETTLED`."""
-        weights = self.weights(predictor)
-        within = abs(weights @ self.gaps).max() <= self.tol + 1e-12
-        return bool(within) and self.cost(weights) - self.mixture().value <= SETTLED
+        """Whether the predictor meets the tolerance and no mixture of the classifiers found beats it by `SETTLED`.
+
+        For a single model and for this mixture thresholds are not moved: that is for the end. A threshold at which a
+        weak model is nearly constant must not end the search for a better one.
+        """
+        found = self.candidates
+        if predictor == "single":
+            index = found.best_as_fitted(self.is_eligible, tol=self.tol)
+            weights = np.eye(1, len(found.errors), index)[0]
+        else:
+            weights = self.weights(predictor)
+        if found.spread_of(weights).max() > self.tol + 1e-12:
+            return False
+        best = found.mixture(self.tol, among=found.as_fitted | found.is_constant)
+        return float(weights @ found.errors) - best.value <= SETTLED
+
+    def best_cost(self) -> float:
+        """Cost of the best classifier found, as it was fitted."""
+        found = self.candidates
+        return float(penalised(found.errors, found.spread, tol=self.tol, bound=self.bound)[found.as_fitted].min())
 
     def saddle_gaps(self) -> FloatArray:
         """Saddle gap of the average play after each round, see :func:`fairalm.mixtures.saddle_gaps`."""
-        played, multipliers = np.array(self.played), np.stack(self.multipliers)
-        return saddle_gaps(self.errors, self.gaps, played, multipliers, tol=self.tol, bound=self.bound)
+        found, played, prices = self.candidates, np.array(self.played), self._prices(np.stack(self.multipliers))
+        limits: Any = {"tol": self.tol, "bound": self.bound, "blocks": found.blocks}
+        return saddle_gaps(found.errors, found.mu, played, prices, **limits)
 
     def result(self, predictor: Predictor) -> GameResult:
         """The models that `predictor` asks for, with their figures and the history of the game."""
-        weights, played = self.weights(predictor), np.array(self.played)
+        found, weights, played = self.candidates, self.weights(predictor), np.array(self.played)
         members = np.flatnonzero(weights)
-        likeliest = int(members[np.argmax(weights[members])])
+        likeliest = int(found.fit[members[np.argmax(weights[members])]])
+        change, selection = None, np.full(2, np.nan)
+        if self.rows is not None and found.wrong is not None:
+            both = np.stack([found.wrong[0], np.tensordot(weights, found.wrong, 1)])
+            change = GroupChange.of(self.rows, both)
+            selection = selected_by_group(self.rows, both).sum(-1) / self.rows.total
         return GameResult(
-            members=members,
             weights=weights[members],
-            models=[self.classifiers[i].model for i in members],
-            error=float(weights @ self.errors),
-            gap=float(abs(weights @ self.gaps).max()),
-            selection=float(weights @ [outcome.selection for outcome in self.classifiers]),
-            plain_selection=self.classifiers[0].selection,
+            models=[self.classifiers[i].model for i in found.fit[members]],
+            shifts=found.by[members],
+            error=float(weights @ found.errors),
+            gap=float(found.spread_of(weights).max()),
+            selection=float(selection[1]),
+            plain_selection=float(selection[0]),
+            constant_error=float(found.errors[found.is_constant].min()) if found.is_constant.any() else np.nan,
             dual=self.multiplier_of(likeliest).reshape(self.classifiers[0].moments.gap.shape),
             optimality_gap=self.excess(weights),
             saddle_gap=self.excess(self.weights("average")),
             history=history_table(
-                self.errors[played],
+                found.errors[played],
                 self.gaps[played],
+                found.spread[played].max(axis=1),
                 np.stack(self.multipliers),
                 self.saddle_gaps() if self.is_linear else float("nan"),
             ),
             tol=self.tol,
+            change=change,
         )
 
 
@@ -191,6 +250,7 @@ def play(
     early_stop: bool = True,
     resolution: float = 0.0,
     is_linear: bool = True,
+    rows: Rows | None = None,
     on_round: Callable[[int, Outcome], None] | None = None,
 ) -> Game:
     """Play Algorithm 1, with any method that moves the multipliers.
@@ -202,7 +262,7 @@ def play(
     method : Method
         How the multipliers move.
     tol : float
-        Bound on the gaps.
+        Bound on the difference between any two groups.
     max_iter : int
         Rounds at most.
     bound : float
@@ -210,7 +270,9 @@ def play(
     predictor : {"single", "last", "average", "mixture"}
         The predictor that is wanted; it decides when to stop.
     early_stop : bool
-        Stop as soon as that predictor meets the tolerance and no mixture of the classifiers found is much better.
+        Stop as soon as that predictor meets the tolerance and no mixture of the classifiers found is much better, as
+        soon as the multipliers stand still, or, with several gaps, after eight rounds without a better model.
+        Otherwise `max_iter` rounds are played.
     resolution : float
         Half a row of the smallest cell. A single gap cannot be closed further than that, so the game stops there even
         if it is above `tol`.
@@ -218,29 +280,55 @@ def play(
         Whether the gaps are linear in the classifier. If so, the oracle is also asked for its answer to the best
         mixture's prices: for ``predictor="mixture"`` until that does not improve it, for a method whose weights are not
         its multipliers alone once, so that the certificate rests on an answer.
+    rows : Rows, optional
+        The rows that the oracle measures on. With them the game can move thresholds and knows the constants.
     on_round : callable, optional
         Called with the round and its outcome.
     """
     plain = oracle(None, None)
-    game = Game(plain, tol=tol, bound=bound, is_linear=is_linear)
-    last, dual, table = plain, method.start(plain.moments, tol), None
+    game = Game(plain, tol=tol, bound=bound, is_linear=is_linear, rows=rows)
+    last, dual, table, index = plain, method.start(plain.moments, plain.moments.row_tolerance(tol)), None, 0
+    costs: list[float] = []
     for t in range(max_iter):
         asked = method.weights(last.moments, dual)
-        if table is not None and np.array_equal(asked, table):
-            break
-        table = asked
         multiplier = np.asarray(method.multiplier(dual), dtype=float).ravel()
-        index = _respond(game, oracle, table, last, multiplier, best=method.traits.plays_best)
-        last = game.classifiers[index]
+        stands_still = table is not None and np.array_equal(asked, table)
+        if stands_still and early_stop:
+            break
+        if not stands_still:
+            index = _respond(game, oracle, asked, last, multiplier, best=method.traits.plays_best)
+        table, last = asked, game.classifiers[index]
         game.record(index, multiplier)
         if on_round is not None:
             on_round(t + 1, last)
-        if early_stop and (game.is_settled(predictor) or (len(last.gap) == 1 and abs(last.gap[0]) <= resolution)):
-            break
+        if early_stop:
+            costs.append(game.best_cost())
+            is_one = len(last.gap) == 1
+            if game.is_settled(predictor) or (abs(last.gap[0]) <= resolution if is_one else _is_stalled(costs)):
+                break
         dual = method.update(last.moments, dual)
+    if is_linear and early_stop and predictor == "single" and method.traits.only_for == "full fits":
+        _look_around(game, oracle)
     if is_linear and method.traits.has_dual and (predictor == "mixture" or not method.traits.weights_are_multipliers):
         _answer_prices(game, oracle, MIXTURE_ROUNDS if predictor == "mixture" else 1)
     return game
+
+
+def _look_around(game: Game, oracle: Oracle) -> None:
+    """If a mixture is better than the single model by a point, try smaller and larger multipliers of the same kind."""
+    best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
+    cost = game.candidates.cost(game.weights("single"), tol=game.tol, bound=game.bound)
+    if cost <= game.mixture().value + WORSE_BY:
+        return
+    multiplier, at = game.multiplier_of(best), game.classifiers[best]
+    for factor in AROUND if multiplier.any() else ():
+        asked = factor * multiplier
+        game.add(oracle(at.moments.pull(asked.reshape(at.moments.gap.shape)), at), asked)
+
+
+def _is_stalled(costs: list[float]) -> bool:
+    """Whether the best model of the game is as old as `PATIENCE` rounds."""
+    return len(costs) > PATIENCE and costs[-1] >= costs[-1 - PATIENCE]
 
 
 def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier: FloatArray, *, best: bool) -> int:
@@ -256,46 +344,12 @@ def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier
 def _answer_prices(game: Game, oracle: Oracle, rounds: int) -> None:
     """Add the oracle's answer to the mixture's prices, until it no longer helps."""
     for _ in range(rounds):
-        mixture = game.mixture()
+        mixture, found = game.mixture(), game.candidates
         if not mixture.prices.any():
             return  # the plain model answers prices of 0
-        at = game.classifiers[int(mixture.weights.argmax())]
-        shape = at.moments.gap.shape
-        new = oracle(at.moments.pull(mixture.prices.reshape(shape)), at)
-        game.add(new, mixture.prices)
-        reached = new.error + new.gap @ mixture.prices - game.tol * abs(mixture.prices).sum()
-        if reached >= mixture.value - SETTLED:
+        at = game.classifiers[int(found.fit[mixture.weights.argmax()])]
+        new = oracle(mixture.prices, at)
+        is_one_row = at.moments.gap.shape[1] == 1
+        game.add(new, (mixture.prices[:, :1] if is_one_row else mixture.prices).ravel())
+        if mixture.value - game.mixture().value <= SETTLED:
             return
-
-
-class FiniteOracle:
-    """The exact oracle of a finite family, Algorithm 1's own setting: all errors and means are known.
-
-    Parameters
-    ----------
-    errors : array of shape (family,)
-    mu : array of shape (family, events, groups)
-    counts : array of shape (events, groups), optional
-        Cell sizes, which only matter for more than two groups; equal if left out.
-
-    Examples
-    --------
-    >>> from fairalm.methods import FairALMLinear
-    >>> oracle = FiniteOracle(np.array([0.1, 0.2]), np.array([[[0.4, 0.1]], [[0.2, 0.3]]]))
-    >>> game = play(oracle, FairALMLinear(eta=1.0), tol=0.0, max_iter=500, early_stop=False)
-    >>> abs(game.weights("average") @ game.gaps).max() < 0.01
-    np.True_
-    """
-
-    def __init__(self, errors: FloatArray, mu: FloatArray, counts: FloatArray | None = None) -> None:
-        counts = np.ones(mu.shape[1:]) if counts is None else counts
-        self.errors, self.mu = errors, mu.reshape(len(errors), -1)
-        self.outcomes = [
-            Outcome(float(e), Moments(m, counts, float(counts.sum())), i)
-            for i, (e, m) in enumerate(zip(errors, mu, strict=True))
-        ]
-
-    def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
-        """The classifier with the smallest e + table · mu."""
-        costs = self.errors if table is None else self.errors + self.mu @ np.ravel(table)
-        return self.outcomes[int(costs.argmin())]

@@ -1,12 +1,12 @@
 """Choosing among the classifiers found: the single best, the best mixture, and what that proves.
 
-All here is about a finite set of classifiers with errors ``e`` and gaps ``d``. The game with multipliers
-|lambda| <= B over mixtures q of the set is the linear program
+All here is about a finite set of classifiers with errors ``e`` and cell means ``mu``. The spread ``s`` of an event is
+the largest difference between two of its groups. The game over mixtures q of the set is the linear program
 
-    min over q of  e(q) + B sum of (|d(q)| - tol)+   =   max over |lambda| <= B of  min over the set of
-                                                         e + lambda d - tol |lambda|
+    min over q of  e(q) + B sum of (s(q) - tol)+   =   max over nu of  min over the set of  e + nu mu - tol |nu| / 2
 
-and its dual prices are the best multipliers.
+where the prices nu, one per cell, sum to 0 over the groups of an event, and |nu| / 2, the sum of the positive ones, is
+at most B. With two groups nu = (lambda, -lambda), and this is the paper's game.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairalm.arrays import FloatArray, IntArray
+from fairalm.moments import spread_of
+
+HARD = 100.0  # a price at which no spread above the tolerance pays
 
 
 @dataclass(frozen=True)
@@ -28,9 +31,9 @@ class Mixture:
     weights : array of shape (classifiers,)
         Probabilities; most are 0.
     value : float
-        e(q) + B sum of (|d(q)| - tol)+, the value of the game on the set.
-    prices : array of shape (rows,)
-        The best multipliers: what a unit of gap costs in error.
+        e(q) + B sum of (s(q) - tol)+, the value of the game on the set.
+    prices : array of shape (events, groups)
+        The best multipliers nu: what a unit of a cell's mean costs in error.
     """
 
     weights: FloatArray
@@ -38,83 +41,117 @@ class Mixture:
     prices: FloatArray
 
 
-def best_mixture(errors: FloatArray, gaps: FloatArray, *, tol: float, bound: float = 1.0) -> Mixture:
+def best_mixture(
+    errors: FloatArray, mu: FloatArray, *, tol: float, bound: float = HARD, blocks: tuple[int, ...] = ()
+) -> Mixture:
     """Solve the linear program above.
 
     Parameters
     ----------
     errors : array of shape (classifiers,)
-    gaps : array of shape (classifiers, rows)
+    mu : array of shape (classifiers, events, groups)
     tol, bound : float
-        Tolerance on each gap, and B.
+        Tolerance on each spread, and B. By default B is so large that the tolerance is exceeded only if it must be.
+    blocks : tuple of int
+        Groups of each protected attribute, if there are several.
 
     Examples
     --------
-    >>> found = best_mixture(np.array([0.1, 0.2]), np.array([[0.3], [-0.1]]), tol=0.0)
-    >>> found.weights.round(2), round(found.value, 3), found.prices.round(2)
-    (array([0.25, 0.75]), 0.175, array([0.25]))
+    >>> mu = np.array([[[0.4, 0.1]], [[0.2, 0.3]]])
+    >>> best = best_mixture(np.array([0.1, 0.2]), mu, tol=0.0)
+    >>> best.weights.round(2), round(best.value, 3), best.prices.round(2)
+    (array([0.25, 0.75]), 0.175, array([[ 0.25, -0.25]]))
     """
-    n, rows = gaps.shape
-    cost = np.concatenate([errors, np.full(rows, bound)])
-    slack = -np.eye(rows)
-    limits = np.block([[gaps.T, slack], [-gaps.T, slack]])
-    simplex = np.concatenate([np.ones(n), np.zeros(rows)])[None, :]
-    result = linprog(cost, A_ub=limits, b_ub=np.full(2 * rows, tol), A_eq=simplex, b_eq=[1.0], method="highs")
-    marginals = -result.ineqlin.marginals
+    n, n_events, n_groups = mu.shape
+    sizes = blocks or (n_groups,)
+    compared = np.repeat(np.arange(n_events * len(sizes)), np.tile(sizes, n_events))  # the spread of each cell
+    member = np.eye(n_events * len(sizes))[compared]
+    cells, none, spreads = mu.reshape(n, -1).T, np.zeros_like(member), np.eye(member.shape[1])
+    # the unknowns: q, then for each spread its upper end, its lower end, and how far it exceeds the tolerance
+    limits = np.block(
+        [
+            [cells, -member, none, none],
+            [-cells, none, member, none],
+            [np.zeros((len(spreads), n)), spreads, -spreads, -spreads],
+        ]
+    )
+    at_most = np.concatenate([np.zeros(2 * len(cells)), np.full(len(spreads), tol)])
+    cost = np.concatenate([errors, np.zeros(2 * len(spreads)), np.full(len(spreads), bound)])
+    simplex = (np.arange(len(cost)) < n).astype(float)[None, :]
+    ends = [(None, None)] * (2 * len(spreads))
+    ranges = [(0.0, None)] * n + ends + [(0.0, None)] * len(spreads)
+    result = linprog(cost, A_ub=limits, b_ub=at_most, A_eq=simplex, b_eq=[1.0], bounds=ranges, method="highs")
+    marginals = -result.ineqlin.marginals[: 2 * len(cells)]
     weights = np.clip(np.asarray(result.x)[:n], 0.0, None)
-    value = float(cost @ np.asarray(result.x))
-    return Mixture(weights / weights.sum(), value, marginals[:rows] - marginals[rows:])
+    prices = (marginals[: len(cells)] - marginals[len(cells) :]).reshape(n_events, n_groups)
+    return Mixture(weights / weights.sum(), float(cost @ np.asarray(result.x)), prices)
 
 
-def choose_single(errors: FloatArray, gaps: FloatArray, *, tol: float) -> int:
-    """The classifier with the smallest error among those within `tol`; if none is, the one with the smallest gap.
+def choose_single(errors: FloatArray, spread: FloatArray, *, tol: float) -> int:
+    """The classifier with the smallest error among those within `tol`; if none is, the one with the smallest spread.
 
-    >>> choose_single(np.array([0.10, 0.14, 0.13]), np.array([[0.3], [0.005], [-0.01]]), tol=0.01)
+    `spread` has shape (classifiers, spreads).
+
+    >>> choose_single(np.array([0.10, 0.14, 0.13]), np.array([[0.3], [0.005], [0.01]]), tol=0.01)
     2
     """
-    largest = abs(gaps).max(axis=1)
-    within = largest <= tol
+    largest = spread.max(axis=1)
+    within = largest <= tol + 1e-12
     if within.any():
         return int(np.flatnonzero(within)[np.lexsort((largest[within], errors[within]))[0]])
     return int(np.lexsort((errors, largest))[0])
 
 
-def penalised(error: float, gap: FloatArray, *, tol: float, bound: float) -> float:
-    """E + B sum of (|d| - tol)+: what a classifier or mixture costs against the worst multiplier."""
-    return float(error + bound * np.clip(abs(gap) - tol, 0.0, None).sum())
+def penalised(error: FloatArray, spread: FloatArray, *, tol: float, bound: float) -> FloatArray:
+    """E + B sum of (s - tol)+: what a classifier or mixture costs against the worst multiplier."""
+    return np.asarray(error + bound * np.clip(spread - tol, 0.0, None).sum(axis=-1))
 
 
-def lower_bound(errors: FloatArray, gaps: FloatArray, multiplier: FloatArray, *, tol: float) -> float:
-    """Minimum over the set of e + lambda d, less tol |lambda|: no mixture of the set can cost less."""
-    return float((errors + gaps @ multiplier).min() - tol * abs(multiplier).sum())
+def size_of(prices: FloatArray) -> FloatArray:
+    """|nu| / 2 of each event, shape (..., events); with two groups |lambda|."""
+    return np.asarray(abs(prices).sum(axis=-1) / 2)
+
+
+def lower_bound(errors: FloatArray, mu: FloatArray, prices: FloatArray, *, tol: float) -> float:
+    """Minimum over the set of e + nu mu, less tol |nu| / 2: no mixture of the set can cost less."""
+    return float((errors + np.einsum("neg,eg->n", mu, prices)).min() - tol * size_of(prices).sum())
 
 
 def saddle_gaps(
-    errors: FloatArray, gaps: FloatArray, played: IntArray, multipliers: FloatArray, *, tol: float, bound: float
+    errors: FloatArray,
+    mu: FloatArray,
+    played: IntArray,
+    prices: FloatArray,
+    *,
+    tol: float,
+    bound: float,
+    blocks: tuple[int, ...] = (),
 ) -> FloatArray:
-    """Saddle gap of the average play after each round: e(q) + B (|d(q)| - tol)+ less the best answer to lambda_bar.
+    """Saddle gap of the average play after each round: what it costs less the best answer to the average prices.
 
     The best answer is sought among the classifiers played up to that round, so the figure is about mixtures of them.
 
     Parameters
     ----------
     errors : array of shape (classifiers,)
-    gaps : array of shape (classifiers, rows)
+    mu : array of shape (classifiers, events, groups)
     played : int array of shape (rounds,)
         Which classifier was played in each round.
-    multipliers : array of shape (rounds, rows)
+    prices : array of shape (rounds, events, groups)
     tol, bound : float
-        Tolerance on each gap, and B.
+        Tolerance on each spread, and B.
+    blocks : tuple of int
+        Groups of each protected attribute, if there are several.
     """
-    rounds = np.arange(1, len(played) + 1)[:, None]
-    mean_error = np.cumsum(errors[played]) / rounds[:, 0]
-    mean_gap = np.cumsum(gaps[played], axis=0) / rounds
-    mean_lambda = np.cumsum(multipliers, axis=0) / rounds
-    result = np.empty(len(played))
+    rounds = np.arange(1, len(played) + 1)
+    mean_error = np.cumsum(errors[played]) / rounds
+    mean_mu = np.cumsum(mu[played], axis=0) / rounds[:, None, None]
+    mean_prices = np.cumsum(prices, axis=0) / rounds[:, None, None]
+    cost = penalised(mean_error, spread_of(mean_mu, blocks).reshape(len(rounds), -1), tol=tol, bound=bound)
+    floors = np.empty(len(played))
     seen: list[int] = []
     for t, index in enumerate(played.tolist()):
         if index not in seen:
             seen.append(index)
-        floor = lower_bound(errors[seen], gaps[seen], mean_lambda[t], tol=tol)
-        result[t] = penalised(mean_error[t], mean_gap[t], tol=tol, bound=bound) - floor
-    return result
+        floors[t] = lower_bound(errors[seen], mu[seen], mean_prices[t], tol=tol)
+    return np.asarray(cost - floors)

@@ -1,34 +1,45 @@
 """Where the game measures errors and gaps: on the training rows, on held-out rows, or out of fold.
 
 A signal is an oracle of the game (see :data:`fairalm.game.Oracle`). A backend brings a :class:`Learner`, which fits
-models to weights and says which rows they predict as the target; the signals do the rest.
+models to weights and says how far each row is on the target's side; the signals do the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fairalm.arrays import Array, BoolArray, FloatArray, IntArray
+from fairalm.arrays import Array, FloatArray, IntArray
 from fairalm.cells import Rows
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome
 from fairalm.moments import Moments
+from fairalm.shifts import Shifts
+
+ROWS_PER_COEFFICIENT = 100  # above this a linear model is too small to fit the noise of single rows
+CRITICAL = 3.0  # standard errors between training and out-of-fold rates that are not put down to chance
+MATERIAL = 0.01  # a point: smaller differences do no harm, even if they are certain
 
 
 class Learner(Protocol):
     """What a backend brings: fits of one kind of model to the same rows, under changing weights."""
 
-    x: Any  # features of the rows it fits on, as `selects` takes them
+    x: Any  # features of the rows it fits on, as `margin` takes them
     n_fits: int
 
     def fit(self, weights: FloatArray) -> Any:
         """A model fitted to one weight per row, 1 for a plain fit; a negative weight counts for the other label."""
 
-    def selects(self, model: Any, x: Any) -> BoolArray:
-        """Which rows the model predicts as the target."""
+    def margin(self, model: Any, x: Any) -> FloatArray:
+        """How far each row is on the target's side; the model predicts the target where this is above 0."""
+
+    def shifted(self, model: Any, by: float) -> Any:
+        """The model that predicts the target where the margin is above `by`; ±inf makes it a constant."""
+
+    def n_coefficients(self, model: Any) -> float:
+        """Size of a linear model; infinite for any other."""
 
 
 class Signal:
@@ -41,6 +52,8 @@ class Signal:
     learner : Learner
         Fits on these rows.
     """
+
+    name = "train"
 
     def __init__(self, rows: Rows, learner: Learner) -> None:
         self.fitted, self.measured, self.learner = rows, rows, learner
@@ -58,7 +71,7 @@ class Signal:
     def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
         """Fit to the table of weights and measure."""
         model = self.learner.fit(self.sample_weight(table, last))
-        return self.outcome(model, self.learner.selects(model, self.learner.x))
+        return self.outcome(model, self.learner.margin(model, self.learner.x))
 
     def sample_weight(self, table: Array | None, last: Outcome | None) -> FloatArray:
         """One weight per row to fit on; the user's own for the plain fit."""
@@ -67,12 +80,13 @@ class Signal:
         moments = last.moments if last.fit_moments is None else last.fit_moments
         return self.fitted.total * self.fitted.sample_weight(table, moments)
 
-    def outcome(self, model: Any, selected: BoolArray, fit_moments: Moments | None = None) -> Outcome:
-        """A model as the game sees it, from the rows it selects among those measured."""
+    def outcome(self, model: Any, margin: FloatArray, fit_moments: Moments | None = None) -> Outcome:
+        """A model as the game sees it, from its margins on the rows that are measured."""
         rows = self.measured
-        loss = selected != rows.positive
-        error, selection = (float(np.average(part, weights=rows.weight)) for part in (loss, selected))
-        return Outcome(error, rows.moments(loss), model, fit_moments, selection)
+        wrong = rows.sums(rows.weight * ((margin > 0) != rows.positive))
+        moments = rows.cells.moments(np.vstack([rows.counts, wrong]))
+        error = float(wrong.sum() / rows.total)
+        return Outcome(error, moments, model, fit_moments, wrong, Shifts.of(rows, margin))
 
 
 class HeldoutSignal(Signal):
@@ -88,6 +102,8 @@ class HeldoutSignal(Signal):
         Their features, as the learner takes them.
     """
 
+    name = "heldout"
+
     def __init__(self, rows: Rows, learner: Learner, heldout: Rows, x: Any) -> None:
         super().__init__(rows, learner)
         self.measured, self.x = heldout, x
@@ -100,8 +116,8 @@ class HeldoutSignal(Signal):
         model = self.learner.fit(self.sample_weight(table, last))
         loss: Any = np.zeros(len(self.fitted.positive))
         if not self.fitted.cells.is_linear:
-            loss = self.learner.selects(model, self.learner.x) != self.fitted.positive
-        return self.outcome(model, self.learner.selects(model, self.x), self.fitted.moments(loss))
+            loss = (self.learner.margin(model, self.learner.x) > 0) != self.fitted.positive
+        return self.outcome(model, self.learner.margin(model, self.x), self.fitted.moments(loss))
 
 
 class Fold(NamedTuple):
@@ -124,6 +140,8 @@ class CrossfitSignal(Signal):
         Every row is outside of exactly one.
     """
 
+    name = "crossfit"
+
     def __init__(self, rows: Rows, learner: Learner, folds: Sequence[Fold]) -> None:
         super().__init__(rows, learner)
         self.folds = folds
@@ -136,8 +154,56 @@ class CrossfitSignal(Signal):
     def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
         """Fit one model more than there are folds, with the same weight for a row in each."""
         weights = self.sample_weight(table, last)
-        model = self.learner.fit(weights)
-        selected = np.zeros(len(weights), dtype=bool)
+        return self.outcome(self.learner.fit(weights), self.out_of_fold(weights))
+
+    def out_of_fold(self, weights: FloatArray) -> FloatArray:
+        """Margins of models that were fitted without the row."""
+        margin = np.zeros(len(weights))
         for fold in self.folds:
-            selected[fold.outside] = fold.learner.selects(fold.learner.fit(weights[fold.inside]), fold.x)
-        return self.outcome(model, selected)
+            margin[fold.outside] = fold.learner.margin(fold.learner.fit(weights[fold.inside]), fold.x)
+        return margin
+
+
+class AutoSignal(CrossfitSignal):
+    """Measures whether the training rates can be trusted: out of fold if they cannot.
+
+    The plain model is fitted out of fold once, unless it is a linear model on many rows. Where its out-of-fold rates
+    differ from its training rates by more than chance, all gaps are measured out of fold.
+
+    Parameters
+    ----------
+    rows, learner
+        As in :class:`Signal`.
+    make_folds : callable
+        Makes the folds of :class:`CrossfitSignal`, if they are needed.
+    """
+
+    name = "train"
+
+    def __init__(self, rows: Rows, learner: Learner, make_folds: Callable[[], Sequence[Fold]]) -> None:
+        super().__init__(rows, learner, ())
+        self.make_folds = make_folds
+
+    def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
+        """Fit and measure; the plain model decides how."""
+        if table is not None and last is not None:
+            return super().__call__(table, last) if self.name == "crossfit" else Signal.__call__(self, table, last)
+        weights = self.sample_weight(table, last)
+        model = self.learner.fit(weights)
+        margin = self.learner.margin(model, self.learner.x)
+        if len(weights) < ROWS_PER_COEFFICIENT * self.learner.n_coefficients(model):
+            self.folds = self.make_folds()
+            unseen = self.out_of_fold(weights)
+            if self._differs(margin, unseen):
+                self.name, margin = "crossfit", unseen
+        return self.outcome(model, margin)
+
+    def _differs(self, margin: FloatArray, unseen: FloatArray) -> bool:
+        """Whether the error, or the rate of some label and group, differs by more than chance and by over a point."""
+        rows = self.fitted
+        change = rows.weight * (((unseen > 0) != rows.positive) * 1.0 - ((margin > 0) != rows.positive))
+        used = rows.cells.inside.any(axis=0)
+        total, square, counts = (
+            np.append(part[used].ravel(), part.sum()) for part in (rows.sums(change), rows.sums(change**2), rows.counts)
+        )
+        return bool((abs(total) > np.maximum(CRITICAL * np.sqrt(square), MATERIAL * counts)).any())

@@ -3,6 +3,7 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.utils.fixes import parse_version
 
@@ -108,6 +109,33 @@ def test_files(run, people, tmp_path):
         "[red]x[/red].csv": "There is no file [red]x[/red].csv",
     }.items():
         mistake(run("train", name, *BASE), message, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_groups", "message"),
+    [
+        (
+            30_000,
+            30_000,
+            "The protected column 'ID' has 30,000 groups in 30,000 rows, 1.0 rows per group: is it an id?",
+        ),
+        (100_000, 2_000, "The protected column 'ID' has 2,000 groups in 100,000 rows, more than the 200 that can be"),
+    ],
+)
+def test_an_id_is_no_protected_attribute(run, tmp_path, n_rows, n_groups, message):
+    rows, y = np.arange(n_rows), np.arange(n_rows) % 2
+    pd.DataFrame({"ID": rows % n_groups, "age": rows % 50, "y": y, "said": 1 - y}).to_csv(
+        tmp_path / "p.csv", index=False
+    )
+    for command in (
+        ("audit", "p.csv", "--prediction", "said"),
+        ("train", "p.csv", "-o", "runs/r"),
+        ("train", "p.csv", "-o", "runs/r", "--estimator", "mlp"),
+        ("compare", "p.csv"),
+    ):
+        outcome = run(*command, "--target", "y", "--protected", "ID")
+        mistake(outcome, message, tmp_path)
+        assert "Name another column, or merge small groups (--merge-below)." in outcome[2]
 
 
 def test_a_table_of_your_own_needs_names(run, table, tmp_path):

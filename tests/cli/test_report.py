@@ -1,7 +1,10 @@
+import html
 import json
 import sys
 
 import pytest
+
+from fairalm.report.card import escape
 
 ARGS = ("--target", "hired", "--protected", "sex")
 
@@ -48,6 +51,25 @@ def test_card(run, table, tmp_path):
     assert out.startswith("---\nlibrary_name: fairalm\n")
     assert run("card", "a", "-o", "card.md")[1] == "Card: card.md\n"
     assert (tmp_path / "card.md").read_text() == out
+
+
+def test_warnings_of_the_training_are_repeated(run, table, tmp_path):
+    code, _, err = run("train", table, *ARGS, "--max-iter", 1, "--method", "l2", "-o", "a")
+    assert code == 0
+    (warning,) = json.loads((tmp_path / "a" / "metrics.json").read_text())["training"]["warnings"]
+    assert "above the tolerance" in warning
+    assert "Warning: The gap is" in err
+    assert warning in html.unescape(
+        (tmp_path / "a" / "report.html").read_text().split("<noscript>")[1].split("</p>")[0]
+    )
+    _, out, _ = run("report", "a", "-o", "a.html")
+    assert f"Warning in training: {warning}" in " ".join(out.split())
+    _, out, _ = run("report", "a", "-o", "b.html", "--json")
+    assert json.loads(out)["verdict"]["warnings"] == [warning]
+    assert escape(f"{warning}") in run("card", "a")[1]
+    run("compare", table, *ARGS, "--seeds", 1, "--methods", "l2", "-o", "c.json")
+    runs = json.loads((tmp_path / "c.json").read_text())["runs"]
+    assert [len(single["warnings"]) for single in runs if single["method"] in ("plain", "l2")] == [0, 1]
 
 
 def test_what_cannot_be_is_said_in_a_sentence(run, table, tmp_path):

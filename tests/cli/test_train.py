@@ -1,4 +1,5 @@
 import json
+import re
 import shlex
 
 import numpy as np
@@ -68,6 +69,47 @@ def test_the_gap_shrinks_in_training(run, table):
     assert plain["deo"]["value"] > 0.05
     assert fair["deo"]["value"] <= 0.01 + 1 / min(fair["groups"][g]["rates"]["tpr"]["n"] for g in ("F", "M"))
     assert metrics["constraint"]["verdict"] in ("met", "not met", "cannot tell")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "rates"),
+    [
+        ("equal-opportunity", ("tpr", "selection")),
+        ("equalized-odds", ("tpr", "fpr", "selection")),
+        ("predictive-equality", ("tpr", "fpr", "selection")),
+    ],
+)
+def test_each_group_from_the_plain_model_to_the_fair_one(run, table, tmp_path, constraint, rates):
+    options = ("--target", "hired", "--protected", "sex", "--constraint", constraint, "-o", "r")
+    code, out, _ = run("train", table, *options)
+    assert code == 0
+    shown = out.split("Each group on the test people")[1].split("Constraint on the test people")[0]
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    for name in "FM":
+        lines = [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == [name]]
+        expected = []
+        for rate in rates:
+            before, after = (
+                splits["test"]["groups"][name]["rates"][rate]
+                for splits in (metrics["plain"]["splits"], metrics["splits"])
+            )
+            ends = f"[{100 * after['low']:.1f}, {100 * after['high']:.1f}]"
+            expected.append(f"{100 * before['value']:.1f} -> {100 * after['value']:.1f} % {ends}")
+        assert " ".join(word for line in lines for word in line) == " ".join(expected)
+    assert ("FPR: among the others" in shown) == ("fpr" in rates)
+    assert "TPR: among people with" in shown
+
+
+def test_changes_of_many_groups_with_long_names_stay_in_their_lines(run, people, tmp_path):
+    people = pd.concat([people] * 5)
+    people["sex"] = [f"a rather long name of group {i % 10}" for i in range(len(people))]
+    people.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--target", "hired", "--protected", "sex", "--constraint", "equalized-odds", "--tol", "0.2")
+    code, out, _ = run("train", "p.csv", *options)
+    assert code == 0
+    assert max(map(len, out.splitlines()[:-2])) <= 80
+    shown = out.split("Each group on the test people")[1].split("Constraint on the test people")[0]
+    assert len(re.findall(r"[\d.]+ -> [\d.]+ % \[[\d.]+, [\d.]+\]", shown)) == 3 * 10
 
 
 def test_the_same_seed_gives_the_same_run(run, table, tmp_path):

@@ -7,6 +7,15 @@ from fairalm.datasets import load_adult, split
 from fairalm.exceptions import InputError
 
 
+def test_rows_in_another_order_and_ids_are_refused():
+    y, groups = pd.Series(np.arange(200) % 2), pd.Series(np.arange(200) % 3)
+    with pytest.raises(InputError, match="groups and y have different indexes: row 0 is 199 in groups, 0 in y"):
+        split(y, groups[::-1])
+    assert len(split(y, groups[::-1].to_numpy(), random_state=0)[1]) == 60
+    with pytest.raises(InputError, match="has 200 groups in 200 rows, "):
+        split(y, np.arange(200))
+
+
 @pytest.mark.parametrize("test_size", [0.1, 0.29, 0.3, 0.5, 0.9])
 def test_shares_of_every_label_and_group(test_size):
     data = load_adult()

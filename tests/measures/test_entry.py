@@ -1,8 +1,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, RATES, measure_all, rate_interval, splits_entry
 
 
@@ -13,6 +15,13 @@ def people():
     y = rng.integers(0, 2, 400)
     scores = np.clip(0.3 * y + 0.7 * rng.random(400), 0, 1)
     return y, (scores > 0.5).astype(int), scores, sex
+
+
+def test_scores_in_another_order(people):
+    y, h, scores, sex = (pd.Series(column, index=range(1, 401)) for column in people)
+    splits_entry(y, h, scores, sensitive_features=sex)
+    with pytest.raises(InputError, match="scores and y_true have different indexes"):
+        splits_entry(y, h, scores[::-1], sensitive_features=sex)
 
 
 def test_entry_is_json_and_holds_everything(people):

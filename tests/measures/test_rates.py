@@ -5,7 +5,7 @@ from sklearn.metrics import confusion_matrix
 
 from fairalm._validation import Groups
 from fairalm.exceptions import InputError
-from fairalm.measures import RATES, group_rates
+from fairalm.measures import RATES, deo, group_rates, measure_all, splits_entry
 
 
 @pytest.fixture
@@ -20,6 +20,26 @@ def test_counts_agree_with_scikit_learn(people):
     for code, name in enumerate("abc"):
         mine = [int(counts[code]) for counts in (rates.tn, rates.fp, rates.fn, rates.tp)]
         assert mine == confusion_matrix(y_true[group == name], y_pred[group == name]).ravel().tolist()
+
+
+@pytest.mark.parametrize("measured", [group_rates, measure_all, splits_entry, deo])
+def test_rows_in_another_order(people, measured):
+    y_true, y_pred, group = (pd.Series(column, index=range(500, 0, -1)) for column in people)
+    measured(y_true, y_pred, sensitive_features=group)
+    with pytest.raises(
+        InputError, match="y_pred and y_true have different indexes: row 0 is 1 in y_pred, 500 in y_true"
+    ):
+        measured(y_true, y_pred.sort_index(), sensitive_features=group)
+    with pytest.raises(InputError, match="sensitive_features and y_true have different indexes"):
+        measured(y_true, y_pred.to_numpy(), sensitive_features=group.sort_index())
+    with pytest.raises(InputError, match="sensitive_features and y_pred have different indexes"):
+        measured(y_true.tolist(), y_pred, sensitive_features=group.reset_index(drop=True).to_frame())
+
+
+@pytest.mark.parametrize("measured", [group_rates, measure_all, splits_entry, deo])
+def test_an_id_is_no_protected_attribute(people, measured):
+    with pytest.raises(InputError, match=r"has 500 groups in 500 rows, 1\.0 rows per group: is it an id?"):
+        measured(*people[:2], sensitive_features=np.arange(500))
 
 
 def test_every_rate_is_the_conditional_mean(people):

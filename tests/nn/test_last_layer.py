@@ -10,7 +10,14 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 
-from fairalm import EqualOpportunity, FairALMClassifier, InputError, Unconstrained  # noqa: E402
+from fairalm import (  # noqa: E402
+    EqualOpportunity,
+    ErrorParity,
+    FairALMClassifier,
+    InputError,
+    SecantALM,
+    Unconstrained,
+)
 from fairalm.constraints import CONSTRAINTS  # noqa: E402
 from fairalm.datasets import load_compas, preprocess, split  # noqa: E402
 from fairalm.exceptions import ConstantModelWarning, ToleranceWarning  # noqa: E402
@@ -222,6 +229,13 @@ def test_warnings():
         refit_last_layer(nn.Linear(6, 1), rows, method=FairALMLinear(eta=50.0), max_iter=3)
 
 
+def test_constraint_and_method_by_name():
+    rows = synthetic()
+    named = refit_last_layer(nn.Linear(6, 1), rows, constraint="error-parity", method="secant")
+    made = refit_last_layer(nn.Linear(6, 1), rows, constraint=ErrorParity(), method=SecantALM())
+    assert named.history.equals(made.history)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -232,9 +246,10 @@ def test_warnings():
         ({"max_iter": 0}, "`max_iter`"),
         ({"max_iter": 2.5}, "`max_iter`"),
         ({"bound": -1}, "`bound`"),
-        ({"constraint": "eo"}, "must be a Constraint; got 'eo'"),
+        ({"constraint": "eo"}, "There is no constraint 'eo'; there are: equal-opportunity"),
         ({"constraint": EqualOpportunity}, "must be a Constraint"),
-        ({"method": "secant"}, "must be a Method"),
+        ({"method": "secnt"}, "There is no method 'secnt', did you mean 'secant'"),
+        ({"method": "pi-control"}, "must be a Method for full fits"),
         ({"constraint": EqualOpportunity(target="yes")}, "must be 0 or 1, as the labels are; got 'yes'"),
         ({"n_groups": 3}, r"Group '2 \(train\)' has no rows with y=1"),
         ({"head": "fc"}, "no nn.Linear named 'fc'"),

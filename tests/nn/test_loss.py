@@ -613,9 +613,20 @@ class TestBadInput:
                     fairalm.FairALM(),
                     **{"n_groups": 2, **wrong},
                 )
+        with pytest.raises(InputError, match="There is no constraint 'equal-oportunity', did you mean"):
+            ConstrainedLoss(nn.CrossEntropyLoss(), "equal-oportunity", n_groups=2)
+        with pytest.raises(InputError, match="There is no method 'fair-alm', did you mean 'fairalm'"):
+            ConstrainedLoss(nn.CrossEntropyLoss(), "equal-opportunity", "fair-alm", n_groups=2)
         with pytest.raises(InputError, match="Method for mini-batches"):
             ConstrainedLoss(nn.CrossEntropyLoss(), fairalm.EqualOpportunity(), fairalm.SecantALM(), n_groups=2)
 
     def test_step_before_forward(self):
         with pytest.raises(InputError, match=r"call forward\(\) in training mode first"):
             make("fairalm", "equal-opportunity", 2).step()
+
+
+def test_constraint_and_method_by_name():
+    loss = nn.BCEWithLogitsLoss(reduction="none")
+    criterion = ConstrainedLoss(loss, "error-parity", "fairalm", n_groups=2)
+    assert (criterion.constraint, criterion.method) == (fairalm.ErrorParity(), fairalm.FairALM())
+    assert ConstrainedLoss(loss, "equal-opportunity", n_groups=2).method == fairalm.PIControl()

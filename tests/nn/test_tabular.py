@@ -7,10 +7,13 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 
 torch = pytest.importorskip("torch")
 
 import fairalm  # noqa: E402
+import sklearn  # noqa: E402
 from fairalm import (  # noqa: E402
     Constraint,
     EqualOpportunity,
@@ -88,6 +91,45 @@ def test_every_criterion(name, n_groups):
             gaps[rule] = NetClassifier(method=method, **settings).fit(X, y, sensitive_features=group).gap_
     share = 1.0 if name == "predictive-parity" else 0.6  # base rates as far apart as these are hard on it
     assert gaps["fair"] <= max(0.06, share * gaps["plain"])
+
+
+@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")
+def test_constraint_and_method_by_name_and_their_parameters():
+    X, y, group = people()
+    settings = {"hidden": (4,), "epochs": 2, "random_state": 0}
+    named = NetClassifier(constraint="error-parity", method="lagrangian", **settings)
+    assert named.get_params()["method__eta"] == fairalm.Lagrangian().eta
+    named.set_params(method__eta=0.3, constraint__tol=0.5)
+    made = NetClassifier(constraint=fairalm.ErrorParity(tol=0.5), method=fairalm.Lagrangian(eta=0.3), **settings)
+    first, second = (clone(net).fit(X, y, sensitive_features=group) for net in (named, made))
+    assert (first.predict_proba(X) == second.predict_proba(X)).all()
+    assert NetClassifier().get_params()["method__eta"] == fairalm.PIControl().eta
+    plain = NetClassifier(method="unconstrained", **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plain.fit(X, y, sensitive_features=group)
+    with pytest.raises(InputError, match="There is no constraint 'parity'"):
+        NetClassifier(constraint="parity").fit(X, y, sensitive_features=group)
+
+
+@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")
+def test_a_search_over_the_tolerance():
+    X, y, group = people()
+    with sklearn.config_context(enable_metadata_routing=True):
+        net = NetClassifier(hidden=(4,), epochs=2, random_state=0).set_fit_request(sensitive_features=True)
+        search = GridSearchCV(net, {"constraint__tol": [0.1, 0.5]}, cv=2).fit(X, y, sensitive_features=group)
+    assert search.best_estimator_.constraint == EqualOpportunity(tol=search.best_params_["constraint__tol"])
+
+
+def test_rows_in_another_order_and_ids_are_refused():
+    X, y, group = people()
+    X, y = pd.DataFrame(X), pd.Series(y)
+    with pytest.raises(InputError, match="y and X have different indexes: row 0 is 1499 in y, 0 in X"):
+        NetClassifier().fit(X, y[::-1], sensitive_features=group)
+    with pytest.raises(InputError, match="sensitive_features and X have different indexes"):
+        NetClassifier().fit(X, y, sensitive_features=pd.Series(group)[::-1])
+    with pytest.raises(InputError, match="has 1,500 groups in 1,500 rows, "):
+        NetClassifier().fit(X, y, sensitive_features=np.arange(1500))
 
 
 def test_labels_and_target_of_any_type(compas):

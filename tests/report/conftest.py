@@ -99,6 +99,15 @@ def apart(folder, table):
 
 
 @pytest.fixture(scope="session")
+def ten(folder):
+    """A run with ten groups and a constraint on two rates."""
+    file = make_table(folder / "ten.csv", [f"group number {i}" for i in range(10)], 6000)
+    options = ("--target", "hired", "--protected", "sex", "--constraint", "equalized-odds", "--tol", "0.1")
+    call("train", file, *options, "-o", folder / "ten")
+    return folder / "ten"
+
+
+@pytest.fixture(scope="session")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not CHROMIUM.exists():

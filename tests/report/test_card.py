@@ -29,7 +29,7 @@ def test_names_are_text(nasty):
     code = text[text.index("## How it was made") :]
     assert "<script>" not in text.replace(code, "").split("---", 2)[2]
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert len(rows) == 2 * (2 + 4)
+    assert len(rows) == 3 * (2 + 4)
     assert "אבג" in text
 
 
@@ -37,3 +37,23 @@ def test_small_cells_are_hidden(nasty):
     text = model_card(gather([nasty], min_cell=2000))
     assert "hidden" in text
     assert "deo" not in text.split("---")[1].replace("DEO", "")
+
+
+def test_rates_from_the_plain_model_and_warnings(trained):
+    metrics = json.loads((trained / "metrics.json").read_text())
+    metrics["training"]["warnings"] = ["The TPR falls in F <b>."]
+    lines = model_card(gather([metrics])).splitlines()
+    assert "**Warning in training:** The TPR falls in F \\<b\\>." in lines
+    head = lines.index("| group | TPR | selection |")
+    for line, name in zip(lines[head + 2 :], "FM", strict=False):
+        cells = [name]
+        for rate in ("tpr", "selection"):
+            before, after = (
+                entry["test"]["groups"][name]["rates"][rate]
+                for entry in (metrics["plain"]["splits"], metrics["splits"])
+            )
+            ends = f"[{100 * after['low']:.1f}, {100 * after['high']:.1f}]"
+            cells.append(escape(f"{100 * before['value']:.1f} % → {100 * after['value']:.1f} % {ends}"))
+        assert line == f"| {' | '.join(cells)} |"
+    del metrics["plain"]
+    assert "From the plain model" not in model_card(gather([metrics]))

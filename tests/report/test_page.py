@@ -12,6 +12,7 @@ import fairalm
 from fairalm.datasets import preprocess
 from fairalm.files import read_json
 from fairalm.measures import Measure, measure_all
+from fairalm.measures.text import with_interval
 from fairalm.report.facts import gather
 from fairalm.report.page import page as page_text
 from fairalm.runs import Source
@@ -74,6 +75,90 @@ def test_verdict_and_choice(show, trained, people):
     assert str(Measure("deo", **metrics["splits"]["test"]["deo"])) in page.locator("#tip").inner_text()
 
 
+def change_cells(page, where, run, plain):
+    """Group -> the cells of a table of changes; and what they must be, from the two entries under ``splits``."""
+    rows = page.locator(f"{where} tbody tr").all()
+    found = {
+        row.locator("th").inner_text(): [" ".join(t.split()) for t in row.locator("td").all_inner_texts()]
+        for row in rows
+    }
+    expected = {}
+    for name, group in run["test"]["groups"].items():
+        before = plain["test"]["groups"][name]["rates"]
+        figures = [[group["rates"][rate][key] for key in ("value", "low", "high")] for rate in ("tpr", "selection")]
+        starts = [f"{100 * before[rate]['value']:.1f} %" for rate in ("tpr", "selection")]
+        expected[name] = [f"{start} → {with_interval(*figure)}" for start, figure in zip(starts, figures, strict=True)]
+    return found, expected
+
+
+def test_each_group_from_the_plain_model_to_the_fair_one(show, trained):
+    metrics = read_json(trained / "metrics.json")
+    page = show(metrics)
+    for where in ("#changed", "#chosen-changes"):
+        found, expected = change_cells(page, where, metrics["splits"], metrics["plain"]["splits"])
+        assert found == expected
+    assert "among people with hired = yes" in page.locator("#changed").inner_text()
+    assert page.locator("#chart-changes svg").count() == 2
+    page.locator("#chart-changes .mark-symbol path").first.hover()
+    tip = " ".join(page.locator("#tip").inner_text().split())
+    assert tip == f"F: {expected['F'][0]}"
+    page.locator("#threshold").focus()
+    page.keyboard.press("Home")  # the plain model's own decisions, to this model at a threshold
+    moved, _ = change_cells(page, "#chosen-changes", metrics["splits"], metrics["plain"]["splits"])
+    assert moved["F"][0].split(" → ")[0] == expected["F"][0].split(" → ")[0]
+    tpr = page.locator("#chosen-rates tbody tr").first.locator("td").nth(2).inner_text().strip()
+    assert moved["F"][0].split(" → ")[1] == tpr != expected["F"][0].split(" → ")[1]
+    page.get_by_role("button", name="plain").click()
+    assert page.locator("#chosen-changes table").count() == 0
+    assert page.locator("#changed table").count() == 1
+
+
+def test_the_chosen_model_is_compared_with_the_plain_one_of_its_split(show, compared):
+    metrics = read_json(compared)
+    page = show(compared)
+    runs = {(run["method"], run["seed"]): run["splits"] for run in metrics["runs"]}
+    page.get_by_role("button", name="reweight, seed 1").click()
+    found, expected = change_cells(page, "#chosen-changes", runs["reweight", 1], runs["plain", 1])
+    assert found == expected
+    first = next(key for key in runs if key[0] != "plain")
+    found, expected = change_cells(page, "#changed", runs[first], runs["plain", first[1]])
+    assert found == expected
+
+
+def test_without_a_plain_model_nothing_is_compared(show, trained):
+    metrics = read_json(trained / "metrics.json")
+    del metrics["plain"]
+    page = show(metrics)
+    assert page.locator("#changes").is_hidden()
+    assert page.locator("#chosen-changes table").count() == 0
+
+
+def test_warnings_stand_beside_the_verdict(show, trained):
+    metrics = read_json(trained / "metrics.json")
+    metrics["training"]["warnings"] = ["The <b>TPR</b> falls.", "And more."]
+    page = show(metrics)
+    for where in ("#verdict", "#chosen"):
+        assert page.locator(f"{where} .warning").all_inner_texts() == [
+            "Warning in training: The <b>TPR</b> falls.",
+            "Warning in training: And more.",
+        ]
+    assert "Warning in training: The &lt;b&gt;TPR&lt;/b&gt; falls." in page_text(gather([metrics]))  # without scripts
+    page.get_by_role("button", name="plain").click()
+    assert page.locator("#chosen .warning").count() == 0
+    assert page.locator("#verdict .warning").count() == 2
+
+
+def test_ten_groups_on_a_phone(show, ten):
+    names = list(read_json(ten / "metrics.json")["splits"]["test"]["groups"])
+    page = show(ten, width=390)
+    assert page.locator("#changed tbody th").all_inner_texts() == names
+    assert page.locator("#changed thead th").count() == 4  # group, TPR, FPR, selection
+    for chart in page.locator("#chart-changes svg").all():
+        labels = chart.locator(".role-axis-label text").all_text_contents()
+        assert [label for label in labels if "%" not in label] == names
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 @pytest.mark.parametrize(
     "constraint", ["equal-opportunity", "equalized-odds", "demographic-parity", "predictive-parity"]
 )
@@ -109,7 +194,13 @@ def test_slider_is_the_measure_at_that_threshold(show, trained, people, constrai
 
 @pytest.mark.parametrize(
     ("name", "width", "scheme"),
-    [("nasty", 390, "light"), ("compared", 390, "dark"), ("compared", 1000, "light"), ("trained", 1000, "dark")],
+    [
+        ("nasty", 390, "light"),
+        ("ten", 390, "light"),
+        ("compared", 390, "dark"),
+        ("compared", 1000, "light"),
+        ("trained", 1000, "dark"),
+    ],
 )
 def test_no_overflow_and_accessible(show, request, name, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")

@@ -375,13 +375,41 @@ class TestBadInput:
         with pytest.raises(InputError, match="`sensitive_features` is missing"):
             FairALMClassifier().fit(X, y)
 
+    @pytest.mark.parametrize("name", ["y", "sensitive_features", "sample_weight"])
+    def test_rows_in_another_order(self, name):
+        X, y, s = people(n=200)
+        rows = pd.DataFrame(X, index=np.random.default_rng(0).permutation(200))
+        given = {"y": y, "sensitive_features": s, "sample_weight": np.ones(200)}
+        given = {key: pd.Series(value, index=rows.index) for key, value in given.items()}
+        fitted = FairALMClassifier().fit(rows, **given)
+        given[name] = given[name].sort_index()
+        with pytest.raises(InputError, match=rf"{name} and X have different indexes: row 0 is 0 in {name}"):
+            FairALMClassifier().fit(rows, **given)
+        given[name] = given[name].loc[rows.index]
+        assert FairALMClassifier().fit(rows, **given).gap_ == fitted.gap_
+        given[name] = given[name].reset_index(drop=True)
+        with pytest.raises(InputError, match="have different indexes"):
+            FairALMClassifier().fit(rows, **given)
+        given[name] = given[name].to_numpy()
+        assert FairALMClassifier().fit(rows, **given).gap_ == fitted.gap_
+
+    def test_an_id_is_no_protected_attribute(self):
+        self.refused("has 200 groups in 200 rows, 1.0 rows per group: is it an id?", s=np.arange(200))
+
     def test_settings(self):
         self.refused("The 'max_iter' parameter of FairALMClassifier must be at least 1. Got 0 instead", max_iter=0)
         self.refused("'predictor'", predictor="best")
         self.refused("'dual_signal'", dual_signal="test")
         self.refused("'heldout_size'", heldout_size=0.9)
-        self.refused("'constraint'", constraint="equal-opportunity")
-        self.refused("'method'", method="secant")
+        self.refused("There is no constraint 'equal-oportunity', did you mean", constraint="equal-oportunity")
+        self.refused("`constraint` must be a Constraint or the name of one; got <class", constraint=EqualOpportunity)
+        self.refused(
+            "There is no method 'secnt', did you mean 'secant'[?] There are: secant, pi-control", method="secnt"
+        )
+        self.refused(
+            r"`method` must be a Method for full fits, such as SecantALM\(\), or the name of one; got 3", method=3
+        )
+        self.refused("must be a Method for full fits, .* got 'pi-control'", method="pi-control")
         self.refused("takes no sample_weight", estimator=sklearn.neighbors.KNeighborsClassifier())
         self.refused("no best mixture", constraint=PredictiveParity(), predictor="mixture")
 

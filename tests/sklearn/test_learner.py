@@ -3,7 +3,7 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from fairalm import InputError
@@ -64,6 +64,27 @@ def test_steps_before_the_last_are_fitted_once(rows):
     assert [name for name, _ in models[0].steps] == ["counting", "logisticregression"]
     plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, positive)
     np.testing.assert_allclose(models[0].predict_proba(X), plain.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    "before", [[], ["passthrough"], [None], [StandardScaler(), None], ["passthrough", None]], ids=str
+)
+def test_a_pipeline_with_empty_steps_before_the_last_or_none(rows, before):
+    X, positive = rows
+    weights = np.linspace(-0.2, 2, 300)
+    scaled = X if len(before) < 2 or before[0] == "passthrough" else StandardScaler().fit_transform(X)
+    expected = EstimatorLearner(LogisticRegression(), scaled, positive, (0, 1)).fit(weights)
+    learner = EstimatorLearner(make_pipeline(*before, LogisticRegression()), X, positive, (0, 1))
+    whole = learner.wrap(learner.fit(weights))
+    np.testing.assert_allclose(whole.predict_proba(X), expected.predict_proba(scaled))
+    assert isinstance(whole, Pipeline)
+    assert len(whole) == len(before) + 1
+
+
+def test_a_pipeline_that_ends_in_a_pipeline_is_refused(rows):
+    nested = make_pipeline(StandardScaler(), make_pipeline(LogisticRegression()))
+    with pytest.raises(InputError, match="The last step of `estimator` is a pipeline itself"):
+        EstimatorLearner(nested, *rows, (0, 1))
 
 
 def test_one_label_left_gives_a_constant(rows):

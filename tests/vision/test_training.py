@@ -167,6 +167,13 @@ def test_every_method(data, method):
         assert ((low <= value) & (value <= high)).all()
 
 
+@pytest.mark.filterwarnings("ignore::fairalm.exceptions.ToleranceWarning")
+def test_constraint_and_method_by_name(data):
+    named = fit(data, constraint="equalized-odds", method="fairalm")
+    assert_same(parameters(named), parameters(fit(data, constraint=EqualizedOdds(), method=FairALM())))
+    assert named.settings["constraint"] == "equalized-odds"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ErrorAndOpportunity(Constraint):
     """Equal error among all rows, and among those whose label is the target."""
@@ -395,8 +402,9 @@ class TestLastLayer:
         ({"random_state": None}, "`random_state` must be an integer, 0 or more; got None"),
         ({"lr": float("nan")}, "`lr` must be positive"),
         ({"optimizer": "lbfgs"}, "`optimizer` must be 'adam' or 'sgd'; got 'lbfgs'"),
-        ({"method": SecantALM()}, "`method` must be a Method for mini-batches or an Adversary"),
-        ({"method": "fairalm"}, "`method` must be a Method for mini-batches or an Adversary; got 'fairalm'"),
+        ({"method": SecantALM()}, "`method` must be a Method for mini-batches"),
+        ({"method": "fair-alm"}, "There is no method 'fair-alm', did you mean 'fairalm'"),
+        ({"constraint": "equal-odds"}, "There is no constraint 'equal-odds', did you mean 'equalized-odds'"),
         ({"method": Adversary(alpha=-1)}, "`alpha` must be 0 or more"),
         ({"constraint": EqualizedOdds}, "`constraint` must be a Constraint"),
         ({"constraint": EqualOpportunity(target="no")}, "target is 'no', the positive label of made is 'yes'"),

@@ -107,8 +107,10 @@ TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
     ),
     "dual_signal": text(
         "|".join(SIGNALS),
-        "Where the gap is measured in training. Forests, boosting and small tables need heldout or crossfit.",
-        show_default=f"{default_signal('logistic')}; for a last-layer, {default_signal('last-layer')}",
+        "Where the gap is measured in training: on the training rows, on rows held out, or out of fold. auto takes"
+        " crossfit where the training rates of the plain model cannot be trusted, otherwise train.",
+        show_default=f"{default_signal('logistic')}; for a net, {default_signal('mlp')}; for a last-layer,"
+        f" {default_signal('last-layer')}",
     ),
     "epochs": number(int | None, "Nets only: passes over the data.", min=1, show_default=EPOCHS),
     "batch_size": number(int | None, "Nets only: rows per step.", min=1, show_default=BATCH_SIZE),

@@ -13,6 +13,7 @@ from fairalm.console import say, say_path
 from fairalm.report.facts import MIN_CELL, gather
 from fairalm.report.figures import write_figures
 from fairalm.report.page import vl_convert, write_page
+from fairalm.report.words import verdict_lines
 
 PAGE = Path("report.html")
 MinCell = Annotated[int, typer.Option(metavar="N", min=1, help="Smallest count of people that is shown.")]
@@ -37,9 +38,10 @@ def report(
 ) -> None:
     """Write one page about one or more runs, to read, to mail and to print.
 
-    What you get: an .html file that needs no network: the verdict, the people, the rates per group, every model by
-    error and gap with its threshold to move, the training, heat maps if a RUN has them, and what was done. The
-    constraint is that of the first RUN. No row of the data is in it, and no count of fewer than --min-cell people.
+    What you get: an .html file that needs no network: the verdict with the warnings of the training, each group's
+    rates under the plain and the fair model, the people, every model by error and gap with its threshold to move, the
+    training, heat maps if a RUN has them, and what was done. The constraint is that of the first RUN. No row of the
+    data is in it, and no count of fewer than --min-cell people.
 
     For example:
       fairalm report runs/adult
@@ -56,7 +58,8 @@ def report(
     if as_json:
         print_json({"out": out, "bytes": size, "verdict": facts["verdict"], "figures": charts})
         return
-    say(f"{facts['constraint']['sentence']} {facts['verdict']['outcome'].capitalize()}. {facts['verdict']['text']}")
+    for line in verdict_lines(facts):
+        say(line)
     say_path(f"Page: {out}")
     if charts:
         say_path(f"Figures: {', '.join(map(str, charts))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +15,10 @@ from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
 from fairalm.files import check_new_folder
 from fairalm.measures import MEASURES
-from fairalm.measures.text import percent
-from fairalm.report.words import verdict_sentence
+from fairalm.measures.definitions import definition_of
+from fairalm.measures.text import percent, with_interval
+from fairalm.report.changes import changed_rates
+from fairalm.report.words import rate_words, verdict_sentence
 from fairalm.runs import Run, Settings, Source
 from fairalm.runs import run as train_models
 from fairalm.runs.choices import NETS
@@ -41,11 +44,12 @@ def train(
 ) -> None:
     """Train a fair model and measure it on rows it has not seen.
 
-    What you get: a table of the fair model beside the plain one, with 95 % intervals, and a folder RUN with
-    model.skops (for fairalm predict, or fairalm.load in Python), config.json, history.csv (one row per round),
-    metrics.json (all figures; what --json prints) and report.html (a page, see fairalm report). Image models are saved
-    as model.pt and settings.json instead, for fairalm.vision.image_model.load_image_model; plain/ is the plain net and
-    test.csv lists the test images, for fairalm cam.
+    What you get: a table of the fair model beside the plain one and a table of how each group's rates change from the
+    plain model to the fair one, with 95 % intervals, and a folder RUN with model.skops (for fairalm predict, or
+    fairalm.load in Python), config.json, history.csv (one row per round), metrics.json (all figures; what --json
+    prints) and report.html (a page, see fairalm report). Image models are saved as model.pt and settings.json instead,
+    for fairalm.vision.image_model.load_image_model; plain/ is the plain net and test.csv lists the test images, for
+    fairalm cam.
 
     A net writes checkpoints to RUN.checkpoint while it is trained; after a crash, give the same command with --resume.
     Under torchrun every process takes its part of each step: torchrun --nproc-per-node 2 -m fairalm train ...
@@ -84,6 +88,12 @@ def train(
     console.say_path(page)
 
 
+def _where(done: Run) -> str:
+    """Where the gap was measured while training."""
+    signal = getattr(done.fair.model, "dual_signal_", done.config["dual_signal"])
+    return {"train": "on the training rows", "heldout": "on rows held out", "crossfit": "out of fold"}[signal]
+
+
 def show(done: Run) -> None:
     """Print a run: the people, what was asked for, and the figures."""
     config, fair, constraint = done.config, done.fair, done.constraint
@@ -97,7 +107,7 @@ def show(done: Run) -> None:
     rounds = output.count(fair.n_fits if in_rounds else len(fair.model.history_), "fit" if in_rounds else "epoch")
     console.say(
         f"Method {config['method']} on {config['estimator']}: {rounds} in {fair.seconds:.1f} s;"
-        f" the plain model in {done.plain.seconds:.1f} s. Training gap {100 * fair.model.gap_:.2f} %."
+        f" the plain model in {done.plain.seconds:.1f} s. Gap {_where(done)} {100 * fair.model.gap_:.2f} %."
     )
     console.say()
     before, after = done.plain.measures, fair.measures
@@ -109,7 +119,30 @@ def show(done: Run) -> None:
         [(titles[name], before[name], after[name]) for name in order],
     )
     console.say()
+    _show_changes(done)
     console.say(verdict_sentence(after[constraint.measure], constraint))
     for note in dict.fromkeys(after[name].note for name in order if after[name].value is not None):
         if note:
             console.say(f"Note: {note}.")
+
+
+def _show_changes(done: Run) -> None:
+    """Print each group's rates under the plain and the fair model: a gap can close because all of them fall."""
+    before, after = (fit.splits["test"]["groups"] for fit in (done.plain, done.fair))
+    rates, words = changed_rates(definition_of(done.constraint).rates), rate_words(done.samples.label)
+    console.say("Each group on the test people, plain model -> fair model with its 95 % interval:")
+    for shown in filter(None, (rates[:2], rates[2:])):  # two fit into the width
+        console.print_table(
+            ["group", *(f"{words[rate]['name']}: {words[rate]['meaning']}" for rate in shown)],
+            [
+                (name, *(_change(before[name]["rates"][rate], after[name]["rates"][rate]) for rate in shown))
+                for name in after
+            ],
+        )
+        console.say()
+
+
+def _change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    if after["value"] is None or before["value"] is None:
+        return "nobody"
+    return f"{100 * before['value']:.1f} -> {with_interval(after['value'], after['low'], after['high'])}"

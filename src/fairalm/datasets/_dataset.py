@@ -160,7 +160,7 @@ class Dataset(LabelledRows):
     def describe(self) -> str:
         """Rows, base rate, groups with theirs, and what the label means, in at most 80 columns."""
         y = self.y
-        groups = encode_groups(self.groups, missing="group", min_groups=1)
+        groups = encode_groups(self.groups, missing="group", min_groups=1, refuse_ids=False)
         rows = [("group", "rows", "share", "positive")]
         for code in np.argsort(-groups.sizes, kind="stable")[:MOST_GROUPS]:
             size, rate = int(groups.sizes[code]), float(y[groups.codes == code].mean())

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils import check_random_state
 
-from fairalm._validation import encode_groups
+from fairalm._validation import check_same_index, encode_groups
 from fairalm.arrays import IntArray
 from fairalm.exceptions import InputError
 
@@ -48,6 +48,7 @@ def split(
     """
     if not 0 < test_size < 1:
         raise InputError(f"{{test_size}} must lie between 0 and 1; got {test_size!r}.", test_size=None)
+    check_same_index(y=y, groups=groups)
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise InputError(f"y must be one column; got shape {labels.shape}.")

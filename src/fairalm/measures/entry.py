@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fairalm._validation import check_same_index
 from fairalm.constraints import Constraint
 from fairalm.measures.binning import bin_scores
 from fairalm.measures.definitions import definition_of
@@ -48,6 +49,13 @@ def splits_entry(
     >>> entry["groups"]["b"]["fn"], entry["groups"]["b"]["rates"]["tpr"]["n"]
     (1, 1)
     """
+    check_same_index(
+        y_true=y_true,
+        y_pred=y_pred,
+        scores=scores,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+    )
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true))
     weight = None if sample_weight is None else check_weights(sample_weight, len(true))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import Attributes, Groups, encode_groups
+from fairalm._validation import Attributes, Groups, check_same_index, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures.weights import WeightSums, check_weights
@@ -135,6 +135,7 @@ def group_rates(
     >>> rates.names, rates.value("tpr").tolist()
     (('a', 'b'), [0.5, 1.0])
     """
+    check_same_index(y_true=y_true, y_pred=y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight)
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true), attributes)
     weight = None if sample_weight is None else check_weights(sample_weight, len(true))

@@ -1,5 +1,9 @@
 """The methods, one per file, and their registry."""
 
+from typing import Literal
+
+from fairalm._validation import by_name
+from fairalm.exceptions import InputError
 from fairalm.methods.augmented import AugmentedLagrangian
 from fairalm.methods.base import Dual, Method, Traits
 from fairalm.methods.fairalm import FairALM, FairALMLinear
@@ -29,6 +33,23 @@ METHODS: dict[str, type[Method]] = {
 #: The method each backend uses if the user names none: the winner of `make bench`, without tuning.
 DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "last-layer": SecantALM, "nn": PIControl}
 
+
+def as_method(which: Method | str | None, backend: Literal["sklearn", "last-layer", "nn"]) -> Method:
+    """A method that the backend can use: as given, by its name, or the backend's default if left out.
+
+    >>> as_method("lagrangian", "sklearn"), as_method(None, "nn")
+    (Lagrangian(eta=0.1), PIControl(eta=1.0))
+    """
+    default = DEFAULT_METHOD[backend]
+    method = default() if which is None else by_name("method", which, METHODS)() if isinstance(which, str) else which
+    rounds = "mini-batches" if backend == "nn" else "full fits"
+    if not isinstance(method, Method) or method.traits.only_for not in ("", rounds):
+        raise InputError(
+            f"`method` must be a Method for {rounds}, such as {default.__name__}(), or the name of one; got {which!r}."
+        )
+    return method
+
+
 __all__ = [
     "DEFAULT_METHOD",
     "METHODS",
@@ -45,4 +66,5 @@ __all__ = [
     "SecantALM",
     "Traits",
     "Unconstrained",
+    "as_method",
 ]

@@ -8,10 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fairalm.arrays import Array, FloatArray
-from fairalm.methods.base import Dual, Method, Traits, soft
+from fairalm.methods.base import Dual, Method, Traits
 from fairalm.moments import Moments
 
-AIM = 0.5  # where in the tolerance the search aims: half-way, so that a near miss still lands inside
+INSIDE = 0.005  # the search aims half a point inside the tolerance, so that a near miss still lands within it
+CLOSE = 0.1  # of that distance: a gap this close to its aim is there
 FIRST_STEP = 6.0  # first guess of the response of one gap: plain weights per unit of gap
 SHARED_STEP = 4.0  # the same for several gaps, which move each other
 LONGEST_STEP = 1.0  # in plain weights
@@ -20,16 +21,18 @@ RESOLUTION = 1e-3  # of the multiplier, in plain weights: a finer search finds n
 
 
 class Search(NamedTuple):
-    """What the search for the multiplier of one gap remembers; NaN where nothing was measured yet.
+    """What the search remembers; NaN where nothing was measured yet.
 
     Multipliers are in plain weights, gaps less their aim.
     """
 
     share: FloatArray  # one plain weight, in units of the multiplier
-    near: FloatArray  # (multiplier, gap) of the last model on the plain model's side
-    far: FloatArray  # (multiplier, gap) of the last model beyond zero
-    slope: FloatArray  # multiplier per unit of gap
-    longest: FloatArray  # longest step that is allowed next
+    near: FloatArray  # one gap: (multiplier, gap) of the last model on the plain model's side
+    far: FloatArray  # one gap: (multiplier, gap) of the last model beyond its aim
+    slope: FloatArray  # one gap: multiplier per unit of gap
+    longest: FloatArray  # one gap: longest step that is allowed next
+    gain: FloatArray  # several gaps: plain weights per unit of each gap
+    before: FloatArray  # several gaps: the gaps of the round before
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,11 @@ class SecantALM(Method):
     (:attr:`fairalm.moments.Moments.row_share`), which makes the first step right to within a small factor on any table.
 
     With one gap (two groups, one event), eta_t = -Δlambda / Δd, the secant of the response measured so far, kept inside
-    the bracket of the two sides once both were seen. With several gaps, which move each other, eta_t is a fixed step in
-    those units over sqrt(t), soft-thresholded by the tolerance (`benchmarks/several_gaps.py` compares lengths).
+    the bracket of the two sides once both were seen. The aim is a gap on the plain model's side of zero, half a point
+    inside the tolerance: a model that gives up less of its accuracy than one that is closer to zero or beyond it.
+
+    With several gaps, which move each other, each has a step of its own: it doubles while the gap keeps its sign and
+    does not halve, and halves when the gap changes sign (`benchmarks/several_gaps.py` compares this with other steps).
     For full fits only: a mini-batch is too noisy to measure a response on.
     """
 
@@ -53,7 +59,8 @@ class SecantALM(Method):
     def start(self, moments: Moments, tol: float) -> Dual:
         """Multipliers 0; nothing measured yet."""
         share, unseen = np.asarray(moments.row_share, dtype=float), np.full(2, np.nan)
-        search = Search(share, near=unseen, far=unseen, slope=np.array(FIRST_STEP), longest=np.array(LONGEST_STEP))
+        first, gain = np.array(FIRST_STEP), np.full_like(share, SHARED_STEP)
+        search = Search(share, unseen, unseen, first, np.array(LONGEST_STEP), gain, np.full_like(share, np.nan))
         return Dual(np.zeros_like(share), tol, memory=search)
 
     def weights(self, moments: Moments, dual: Dual) -> Array:
@@ -64,20 +71,30 @@ class SecantALM(Method):
         """Lambda + eta_t d, eta_t measured."""
         gap, search = np.asarray(moments.gap, dtype=float), dual.memory
         assert isinstance(search, Search)
-        if gap.size == 1:
-            return _secant(float(gap.item()), dual, search)
-        eta = SHARED_STEP / np.sqrt(dual.t) * search.share
-        return replace(dual, value=soft(dual.value + eta * gap, AIM * eta * dual.tol))
+        return _secant(float(gap.item()), dual, search) if gap.size == 1 else _own_steps(gap, dual, search)
+
+
+def _own_steps(gap: FloatArray, dual: Dual, search: Search) -> Dual:
+    """A step for each gap, which grows or shrinks with what the last one did."""
+    flips = np.sign(gap) * np.sign(search.before) < 0
+    persists = ~flips & (abs(gap) > 0.5 * abs(search.before))
+    gain = search.gain * np.where(flips, 0.5, np.where(persists, 2.0, 1.0))
+    here = dual.value / np.where(search.share > 0, search.share, 1.0)
+    longest = LONGEST_STEP + abs(here)
+    after = here + np.clip(gain * gap, -longest, longest)
+    return replace(dual, value=after * search.share, memory=search._replace(gain=gain, before=gap))
 
 
 def _secant(gap: float, dual: Dual, search: Search) -> Dual:
     """One step of a bracketed secant."""
     plain_weight = float(search.share.item()) or 1.0
     here = float(dual.value.item()) / plain_weight
-    if abs(gap) <= dual.tol:
+    if here == 0 and abs(gap) <= dual.tol:
+        return dual  # the plain model is within the tolerance
+    side, inside = np.sign(here) if here else np.sign(gap), min(INSIDE, dual.tol / 2)
+    point, before = np.array([here, gap - side * (dual.tol - inside)]), search.near
+    if abs(point[1]) <= CLOSE * inside:
         return dual
-    side = np.sign(here) if here else np.sign(gap)
-    point, before = np.array([here, gap - side * AIM * dual.tol]), search.near
     is_first, shrinks = np.isnan(before).any(), True
     if is_first or np.sign(point[1]) == np.sign(before[1]):
         search = search._replace(near=point)

@@ -100,6 +100,16 @@ class HeadLearner:
         self._start = self.fitter.fit(weights, self._start)
         return self._start
 
-    def selects(self, model: Linear, x: Tensor) -> BoolArray:
-        """Which rows have a positive logit."""
-        return np.asarray(model.logits(x) > 0)
+    def margin(self, model: Linear, x: Tensor) -> FloatArray:
+        """The logits."""
+        return model.logits(x)
+
+    def shifted(self, model: Linear, by: float) -> Linear:
+        """The head with another bias; a constant one if `by` is infinite."""
+        if np.isinf(by):
+            return Linear(np.zeros_like(model.weight), -CONSTANT * float(np.sign(by)))
+        return Linear(model.weight, model.bias - by)
+
+    def n_coefficients(self, model: Linear) -> float:
+        """Number of features."""
+        return float(len(model.weight))

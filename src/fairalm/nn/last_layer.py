@@ -14,12 +14,12 @@ from torch import nn
 
 from fairalm.arrays import FloatArray
 from fairalm.cells import Rows
-from fairalm.constraints import Constraint, EqualOpportunity, check_cells
+from fairalm.constraints import Constraint, as_constraint, check_cells
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.game import Game, play
-from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.methods import Method, Unconstrained, as_method
 from fairalm.nn.checks import check_count, check_positive, usable_device
 from fairalm.nn.features import Features, compute_features
 from fairalm.nn.head import Linear, find_head, with_head
@@ -68,8 +68,8 @@ def refit_last_layer(
     heldout: Iterable[Any] | Features | None = None,
     *,
     head: str | None = None,
-    constraint: Constraint | None = None,
-    method: Method | None = None,
+    constraint: Constraint | str | None = None,
+    method: Method | str | None = None,
     n_groups: int = 2,
     n_folds: int = 0,
     l2: float = 0.1,
@@ -95,9 +95,9 @@ def refit_last_layer(
         net that was trained on the same rows: its training gap says little about new rows.
     head : str, optional
         Name of the last layer; the only `nn.Linear` with one or two outputs if left out.
-    constraint : Constraint, optional
-        The constraint with its tolerance; ``EqualOpportunity()`` if left out.
-    method : Method, optional
+    constraint : Constraint or str, optional
+        The constraint with its tolerance, or its name; ``EqualOpportunity()`` if left out.
+    method : Method or str, optional
         How the multipliers move; :class:`fairalm.SecantALM` if left out.
     n_groups : int
         Number of groups.
@@ -129,10 +129,9 @@ def refit_last_layer(
     >>> bool(fair.gap <= 0.01 < abs(fair.history["gap"][0]))
     True
     """
-    constraint = EqualOpportunity() if constraint is None else constraint
-    method = DEFAULT_METHOD["last-layer"]() if method is None else method
+    constraint, method = as_constraint(constraint), as_method(method, "last-layer")
     name = find_head(model, head)
-    _check(constraint, method, n_groups, n_folds, l2, max_iter, bound)
+    _check(constraint, n_groups, n_folds, l2, max_iter, bound)
     if n_folds and heldout is not None:
         raise InputError("Pass held-out rows or `n_folds`, not both: each says where gaps are measured.")
     where = usable_device(model, device)
@@ -159,13 +158,15 @@ def refit_last_layer(
             bound=bound,
             resolution=0.5 / signal.smallest_cell,
             is_linear=signal.fitted.cells.is_linear,
+            rows=signal.measured,
             on_round=lambda t, now: update(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
         )
     result = game.result("single")
     if not isinstance(method, Unconstrained):
         result.warn(signal.smallest_cell)
     assert isinstance(signal.learner, HeadLearner)
-    fair, sign = signal.learner.fitter.folded(result.models[0]), _sign(constraint)
+    chosen = signal.learner.shifted(result.models[0], float(result.shifts[0]))
+    fair, sign = signal.learner.fitter.folded(chosen), _sign(constraint)
     return RefittedNet(
         model=with_head(model, name, Linear(sign * fair.weight, sign * fair.bias)).eval(),
         head=name,
@@ -212,11 +213,7 @@ def _signal(
     return CrossfitSignal(rows, learner, folds)
 
 
-def _check(constraint: Any, method: Any, n_groups: Any, n_folds: Any, l2: Any, max_iter: Any, bound: Any) -> None:
-    if not isinstance(constraint, Constraint):
-        raise InputError(f"`constraint` must be a Constraint; got {constraint!r}.")
-    if not isinstance(method, Method) or method.traits.only_for == "mini-batches":
-        raise InputError(f"`method` must be a Method for full fits; got {method!r}.")
+def _check(constraint: Constraint, n_groups: Any, n_folds: Any, l2: Any, max_iter: Any, bound: Any) -> None:
     check_count("n_groups", n_groups, 2)
     check_count("max_iter", max_iter, 1)
     check_positive("l2", l2)

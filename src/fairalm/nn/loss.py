@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from fairalm.arrays import Array
 from fairalm.cells import Cells
-from fairalm.constraints import Constraint
+from fairalm.constraints import Constraint, as_constraint
 from fairalm.exceptions import InputError
-from fairalm.methods import DEFAULT_METHOD, Dual, Method
+from fairalm.methods import Dual, Method, as_method
 from fairalm.moments import namespace
 from fairalm.nn.batch import Batch, check_shapes
 from fairalm.nn.checks import check_count
@@ -64,9 +64,9 @@ class ConstrainedLoss(nn.Module):
     ----------
     loss : callable
         Per-sample loss of (logits, y), for example ``nn.CrossEntropyLoss(reduction="none")``.
-    constraint : Constraint
-        The constraint; its `target` is a class index, 1 if left out.
-    method : Method, optional
+    constraint : Constraint or str
+        The constraint, or its name; its `target` is a class index, 1 if left out.
+    method : Method or str, optional
         How the multipliers move; :class:`fairalm.PIControl` if left out, which needs no tuning. Not `SecantALM`: it is
         for full fits.
     n_groups : int
@@ -100,8 +100,8 @@ class ConstrainedLoss(nn.Module):
     def __init__(
         self,
         loss: Any,
-        constraint: Constraint,
-        method: Method | None = None,
+        constraint: Constraint | str,
+        method: Method | str | None = None,
         *,
         n_groups: int,
         surrogate: str = "sigmoid",
@@ -110,9 +110,7 @@ class ConstrainedLoss(nn.Module):
         validate: bool = False,
     ) -> None:
         super().__init__()
-        method = DEFAULT_METHOD["nn"]() if method is None else method
-        if not isinstance(method, Method) or method.traits.only_for == "full fits":
-            raise InputError(f"`method` must be a Method for mini-batches, such as PIControl(); got {method!r}.")
+        constraint, method = as_constraint(constraint), as_method(method, "nn")
         window = method.traits.window if window is None else window
         check_count("n_groups", n_groups, 2)
         check_count("window", window, 0)
@@ -131,7 +129,8 @@ class ConstrainedLoss(nn.Module):
         # over a window, weights hardly change from one dual step to the next: they are computed at dual steps only
         self._keeps_weights = method.traits.every > 1 and window > 0
         empty = np.zeros((4, n_groups), dtype=np.float32)
-        dual = method.start(self._cells.moments(empty), constraint.tol)
+        none = self._cells.moments(empty)
+        dual = method.start(none, none.row_tolerance(constraint.tol))
         self._state = LossState(dual, Sums(empty, empty), empty[:2])
         self._last: tuple[Tensor, Array, Dual] | None = None  # mean loss, sums and multipliers of the last batch
         self._is_checked = False

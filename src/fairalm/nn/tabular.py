@@ -10,15 +10,15 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray, IntArray
-from fairalm.constraints import Constraint, EqualOpportunity, check_cells
+from fairalm.constraints import Constraint, check_cells
 from fairalm.datasets import split
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
@@ -30,11 +30,12 @@ from fairalm.nn.learning_rate import cosine_decay
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.row_batches import RowBatches
 from fairalm.nn.trainer import Trainer
+from fairalm.parameters import ConstrainedEstimator
 
 CHECKPOINT_EVERY = 200  # steps: a second or two of work
 
 
-class NetClassifier(ClassifierMixin, BaseEstimator):
+class NetClassifier(ClassifierMixin, ConstrainedEstimator):
     """A net with hidden layers for a table with two labels, trained under a constraint by :class:`Trainer`.
 
     Adam, with a learning rate that falls to 0 along a cosine. Under ``torchrun`` every process gets its share of each
@@ -42,10 +43,10 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    constraint : Constraint, optional
-        Equal opportunity if left out.
-    method : Method, optional
-        :class:`fairalm.PIControl` if left out, which needs no tuning.
+    constraint : Constraint or str, optional
+        The constraint with its tolerance, or its name; equal opportunity if left out.
+    method : Method or str, optional
+        How the multipliers move, or its name; :class:`fairalm.PIControl` if left out, which needs no tuning.
     transformer : transformer, optional
         Turns X into numbers, for example :func:`fairalm.datasets.preprocess`; without it X must be numeric.
     hidden : sequence of int
@@ -84,11 +85,13 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
     True
     """
 
+    backend = "nn"
+
     def __init__(
         self,
         *,
-        constraint: Constraint | None = None,
-        method: Method | None = None,
+        constraint: Constraint | str | None = None,
+        method: Method | str | None = None,
         transformer: Any = None,
         hidden: Sequence[int] = (64, 64),
         epochs: int = 30,
@@ -125,8 +128,9 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         """Train on a table, two labels and the protected attribute, given as to :class:`fairalm.FairALMClassifier`."""
         self._check_settings()
         device = usable_device(None, self.device)
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features)
         labels = np.asarray(y)
-        constraint = EqualOpportunity() if self.constraint is None else self.constraint
+        constraint, method = self._constraint(), self._method()
         positive, classes = check_binary(labels, target=constraint.target)
         groups = encode_groups(
             sensitive_features, n_rows=len(labels), missing=self.missing, merge_below=self.merge_below
@@ -142,7 +146,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         rates = group_rates(positive[kept], self._logits(table[kept]) > 0, sensitive_features=names)
         self.error_ = float(measure_of("error", rates, train=True).value or 0.0)
         self.gap_ = float(measure_of(constraint, rates, train=True).value or 0.0)
-        if not isinstance(self.method, Unconstrained):
+        if not isinstance(method, Unconstrained):
             warn_about_gap(self.gap_, constraint.tol, self.epochs, stacklevel=2)
         return self
 
@@ -161,7 +165,7 @@ class NetClassifier(ClassifierMixin, BaseEstimator):
         criterion = ConstrainedLoss(
             nn.BCEWithLogitsLoss(reduction="none"),
             replace(constraint, target=None),  # class 1 here, whatever its label
-            self.method,
+            self._method(),
             n_groups=groups.n_groups,
             dual_from="forward" if held is None else "observe",
         )

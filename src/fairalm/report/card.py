@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fairalm.report.changes import changes
+
 
 def model_card(facts: Mapping[str, Any]) -> str:
     """The card of the model that the verdict is about; `facts` from :func:`fairalm.report.facts.gather`."""
@@ -29,7 +31,9 @@ def model_card(facts: Mapping[str, Any]) -> str:
         f"Predicts {escape(facts['label'])}. Trained with fairalm, {settings}.",
         "## Fairness",
         f"{escape(facts['constraint']['sentence'])} **{verdict['outcome'].capitalize()}.** {escape(verdict['text'])}",
+        *(f"**Warning in training:** {escape(warning)}" for warning in model["warnings"]),
         f"Test error {model['error']['text']}. Brackets are 95 % intervals on people the model has not seen.",
+        *_changes(facts, model),
         _table(["group", *names], rates),
         "\n".join(f"- {rate['name']}: {escape(rate['meaning'])}" for rate in facts["rates"].values()),
         "## Data",
@@ -45,6 +49,18 @@ def model_card(facts: Mapping[str, Any]) -> str:
         + ".",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _changes(facts: Mapping[str, Any], model: Mapping[str, Any]) -> list[str]:
+    """Each group's rates from the plain model to this one; nothing if there is no plain model beside it."""
+    if model["plain"] is None:
+        return []
+    columns = [changes(facts, model, rate) for rate in facts["changed"]]
+    rows = [
+        [group["name"], *(change.text for change in row)] for group, *row in zip(model["groups"], *columns, strict=True)
+    ]
+    head = ["group", *(facts["rates"][rate]["name"] for rate in facts["changed"])]
+    return ["From the plain model to this one, with 95 % intervals:", _table(head, rows), "All rates of this model:"]
 
 
 def _metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:

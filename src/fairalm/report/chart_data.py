@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from fairalm.report.changes import changes
 from fairalm.report.words import MODEL_KINDS
 
 Rows = list[dict[str, Any]]
+CHANGED_MODELS = ("fair model", "plain model")
 
 
 def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
@@ -22,6 +24,8 @@ def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
             if figure and figure["low"] is not None
         ]
         return {"rates": rates}
+    if name.startswith("change-"):
+        return {"changes": change_rows(facts, chosen, name.removeprefix("change-"))}
     if name == "tradeoff":
         points = {model["id"]: model["point"] for model in models if model["point"]}
         return {
@@ -33,6 +37,16 @@ def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
     curve = name.removeprefix("curve-")
     rows = [row for model in models for row in curve_rows(model, curve)]
     return {"curves": rows, "chosen": curve_rows(chosen, curve)}
+
+
+def change_rows(facts: Mapping[str, Any], model: Mapping[str, Any], rate: str) -> Rows:
+    """Two rows per group: its rate under the plain model and, drawn on top, the fair one; none where it is hidden."""
+    return [
+        {"group": change.group, "model": name, **figure, "tip": f"{change.group}: {change.text}"}
+        for change in changes(facts, model, rate)
+        for name, figure in zip(reversed(CHANGED_MODELS), (change.before, change.after), strict=True)
+        if figure and figure["low"] is not None
+    ]
 
 
 def curve_rows(model: Mapping[str, Any], curve: str) -> Rows:

@@ -11,24 +11,20 @@ from fairalm.constraints import CONSTRAINTS
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.measures import RATES, describe
+from fairalm.measures.rates import Share
+from fairalm.report.changes import changed_rates, plain_of
 from fairalm.report.chart_data import point
 from fairalm.report.limits import limits
 from fairalm.report.maps import Maps, read_maps
 from fairalm.report.models import model_facts
 from fairalm.report.people import people_facts
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
-from fairalm.report.words import is_constant, verdict_facts
+from fairalm.report.suppress import shown_warnings
+from fairalm.report.words import is_constant, rate_words, verdict_facts
 from fairalm.selection import pareto_front, select_nvp
 
 Facts = dict[str, Any]
 MIN_CELL = 10
-SHOWN_RATES = {
-    "error": ("error", "share of wrong predictions"),
-    "selection": ("selection", "share predicted {label}"),
-    "tpr": ("TPR", "of those with {label}, the share found"),
-    "fpr": ("FPR", "of the others, the share wrongly predicted {label}"),
-    "ppv": ("PPV", "of those predicted {label}, the share that has it"),
-}
 COUNTS = {"tp": "true positives", "fp": "false positives", "tn": "true negatives", "fn": "false negatives"}
 
 
@@ -52,20 +48,7 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
     config, constraint = first.metrics["config"], _constraint(first)
     own_rates = {name: share for name, share in constraint.pop("definitions").items() if name not in RATES}
     definitions, rates = {**RATES, **own_rates}, _shown_rates(first.label, own_rates)
-    models: list[dict[str, Any]] = []
-    for number, run in enumerate(records):
-        for model in run.models:
-            if constraint["key"] not in model.splits["test"]:
-                why = f"{run.name} has no {constraint['title']}, by which {first.name} is judged"
-                raise InputError(f"{why}: write a report for each.")
-            facts = {
-                "id": len(models),
-                "name": f"{run.name}: {model.name}" if len(records) > 1 else model.name,
-                "run": number,
-                "kind": model.kind,
-                **model_facts(model, constraint, {rate: definitions[rate] for rate in rates}, min_cell),
-            }
-            models.append({**facts, "point": point(facts)})
+    models = _models(records, constraint, {rate: definitions[rate] for rate in rates}, min_cell)
     recorded = [model for run in records for model in run.models]
     headline = next((number for number, model in enumerate(recorded) if model.kind != PLAIN_MODEL), 0)
     judged = recorded[headline]
@@ -77,6 +60,7 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "task": "image-classification" if config.get("image_column") else "tabular-classification",
         "constraint": constraint,
         "rates": rates,
+        "changed": changed_rates(constraint["rates"]),
         "definitions": definitions,
         "headline": headline,
         "verdict": verdict_facts(judged.name, judged.splits["test"], models[headline], constraint),
@@ -89,6 +73,32 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
         "limits": limits(records, n_groups=max(map(len, models[headline]["attributes"])), has_nvp=nvp is not None),
     }
+
+
+def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str, Share], min_cell: int) -> list[Facts]:
+    """The models of all runs, numbered, each with the number of the plain model beside it."""
+    models: list[Facts] = []
+    for number, run in enumerate(records):
+        n_before = len(models)
+        for model in run.models:
+            if constraint["key"] not in model.splits["test"]:
+                why = f"{run.name} has no {constraint['title']}, by which {records[0].name} is judged"
+                raise InputError(f"{why}: write a report for each.")
+            plain = plain_of(model, run.models)
+            both = [model] if plain is None else [model, run.models[plain]]
+            facts = {
+                "id": len(models),
+                "name": f"{run.name}: {model.name}" if len(records) > 1 else model.name,
+                "run": number,
+                "kind": model.kind,
+                "plain": None if plain is None else n_before + plain,
+                "warnings": shown_warnings(
+                    model.warnings, [each.splits.get("train", each.splits["test"])["groups"] for each in both], min_cell
+                ),
+                **model_facts(model, constraint, rates, min_cell),
+            }
+            models.append({**facts, "point": point(facts)})
+    return models
 
 
 def _constraint(run: RunRecord) -> Facts:
@@ -104,9 +114,7 @@ def _constraint(run: RunRecord) -> Facts:
 
 def _shown_rates(label: str, own: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Name and meaning of the rates in tables: the usual ones, and those that only this constraint compares."""
-    rates = {
-        rate: {"name": name, "meaning": text.replace("{label}", label)} for rate, (name, text) in SHOWN_RATES.items()
-    }
+    rates = rate_words(label)
     for rate, (above, below) in own.items():
         part, whole = (" and ".join(COUNTS[count] for count in counts) for counts in (above, below))
         whole = "all people" if len(below) == len(COUNTS) else whole

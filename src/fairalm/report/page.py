@@ -13,6 +13,7 @@ from typing import Any
 
 from fairalm.files import AnyPath, cache_dir, to_json, write_atomic
 from fairalm.report.specs import specs
+from fairalm.report.words import verdict_lines
 
 
 def vl_convert() -> Any:
@@ -35,10 +36,9 @@ def page(facts: Mapping[str, Any]) -> str:
     """The page as text."""
     vl_convert()  # before any work
     charts = {name: json.loads(_compiled(to_json(spec))) for name, spec in specs(facts).items()}
-    verdict, sentence = facts["verdict"], facts["constraint"]["sentence"]
     filled = {
         "TITLE": html.escape(facts["title"]),
-        "NOSCRIPT": html.escape(f"{sentence} {verdict['outcome'].capitalize()}. {verdict['text']}"),
+        "NOSCRIPT": html.escape(" ".join(verdict_lines(facts))),
         "STYLE": _part("page.css"),
         "FACTS": script_json(facts),
         "CHARTS": script_json(charts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ class ModelRecord:
     history: Mapping[str, Any]
     seconds: float | None = None
     history_of: str = "train"  # the split that the curves are of
+    warnings: Sequence[str] = ()  # of its training
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,11 @@ def _settings(config: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 def _trained(metrics: Mapping[str, Any]) -> list[ModelRecord]:
     """The fair model of ``fairalm train``, and the plain one if it is there."""
-    config, seconds, plain = metrics["config"], metrics.get("training", {}).get("seconds"), metrics.get("plain")
+    config, training, plain = metrics["config"], metrics.get("training", {}), metrics.get("plain")
     fair_settings, plain_settings = (_settings(config, kind) for kind in (FAIRALM_MODEL, PLAIN_MODEL))
     history = metrics.get("history", {})
-    models = [ModelRecord(config["method"], FAIRALM_MODEL, metrics["splits"], fair_settings, history, seconds)]
+    fair: Any = {"seconds": training.get("seconds"), "warnings": training.get("warnings", ())}
+    models = [ModelRecord(config["method"], FAIRALM_MODEL, metrics["splits"], fair_settings, history, **fair)]
     if plain:
         models.append(ModelRecord("plain", PLAIN_MODEL, plain["splits"], plain_settings, {}, plain["seconds"]))
     return models
@@ -108,8 +110,8 @@ def _compared(metrics: Mapping[str, Any]) -> list[ModelRecord]:
         name = f"{method}, seed {seed}" if n_seeds > 1 and seed is not None else method
         settings = _settings({**metrics["config"], "method": method, "seed": seed}, kind) | single.get("settings", {})
         splits, history, seconds = single.get("splits", {}), single.get("history", {}), single["seconds"]
-        history_of = single.get("history_of", "train")
-        models.append(ModelRecord(name, kind, splits, settings, history, seconds, history_of))
+        more = {"history_of": single.get("history_of", "train"), "warnings": single.get("warnings", ())}
+        models.append(ModelRecord(name, kind, splits, settings, history, seconds, **more))
     return models
 
 

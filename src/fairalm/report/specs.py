@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fairalm.report.chart_data import curve_rows
+from fairalm.report.chart_data import CHANGED_MODELS, curve_rows
 from fairalm.report.words import MODEL_KINDS
 
 Spec = dict[str, Any]
@@ -43,6 +43,8 @@ def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
     groups = [group["name"] for group in facts["models"][facts["headline"]]["groups"]]
     longest = max((len(model["history"].get("round", ())) for model in facts["models"]), default=0)
     charts = {"rates": _rates([rate["name"] for rate in facts["rates"].values()], groups), "tradeoff": _tradeoff(facts)}
+    if facts["models"][facts["headline"]]["plain"] is not None:
+        charts |= {f"change-{rate}": _change(facts["rates"][rate]["name"], groups) for rate in facts["changed"]}
     if longest > 1:
         last = max(model["history"]["round"][-1] for model in facts["models"] if model["history"])
         shown = [curve for curve in CURVES if any(curve_rows(model, curve) for model in facts["models"])]
@@ -52,7 +54,7 @@ def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
 
 
 def _percent(field: str, title: str | None, **more: Any) -> Spec:
-    axis = {"format": ".1~%", "tickCount": 6, "title": title}
+    axis = {"format": ".1~%", "tickCount": 6, "labelSeparation": 8, "title": title}
     return {"field": field, "type": "quantitative", "axis": axis, **more}
 
 
@@ -99,6 +101,30 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
     }
 
 
+def _change(rate: str, groups: list[str]) -> Spec:
+    """A rate of each group, from the plain model to the fair one; colours and shapes are those of the trade-off."""
+    x = _percent("value", rate, scale={"domain": [0, 1]})
+    y: Spec = {"field": "group", "type": "nominal", "title": None, "scale": {"domain": groups}}
+    drawn, fair = [{"filter": "isValid(datum.value)"}], [{"filter": {"field": "model", "equal": CHANGED_MODELS[0]}}]
+    line: Spec = {"type": "line", "color": INK, "strokeWidth": 1, "opacity": 0.5, "aria": False}
+    rule: Spec = {"type": "rule", "color": COLORS[0], "strokeWidth": 4, "opacity": 0.55, "aria": False}
+    point: Spec = {"type": "point", "filled": True, "size": 70, "opacity": 1, "aria": False}
+    return {
+        "description": f"{rate} of each group under the plain and the fair model; a table has the same figures.",
+        "data": {"name": "changes"},
+        "height": {"step": 24},
+        "encoding": {
+            "y": {**y, "axis": {"grid": True, "ticks": False}},
+            "tooltip": {"field": "tip", "type": "nominal"},
+        },
+        "layer": [
+            {"mark": line, "transform": drawn, "encoding": {"x": x, "detail": {"field": "group", "type": "nominal"}}},
+            {"mark": rule, "transform": fair, "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}}},
+            {"mark": point, "transform": drawn, "encoding": {"x": x, **_palette("model", list(CHANGED_MODELS))}},
+        ],
+    }
+
+
 def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
     kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
@@ -128,7 +154,14 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
             {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
-                "mark": {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer"},
+                "mark": {
+                    "type": "point",
+                    "filled": True,
+                    "size": 90,
+                    "opacity": 0.85,
+                    "cursor": "pointer",
+                    "aria": False,
+                },
                 "encoding": {**_palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],

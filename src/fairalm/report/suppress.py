@@ -8,7 +8,7 @@ bands alone, so it reveals no more than they do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -82,3 +82,28 @@ def _extremes(shown: Mapping[str, Band | None], right: str, wrong: str) -> list[
     if a is None or b is None:
         return [{right: 0, wrong: 0}]
     return [{right: a[0], wrong: b[1]}, {right: a[1], wrong: b[0]}]
+
+
+def shown_warnings(
+    warnings: Sequence[str], models: Iterable[Mapping[str, Mapping[str, int]]], min_cell: int
+) -> list[str]:
+    """The warnings of a training that reveal no small count, and a sentence about the others.
+
+    `models` has for each model that a warning may speak of the confusion counts per group. If a group has too few
+    people of a label, no warning is shown, because one may give their number; if a count is shown as a band, none that
+    names its group.
+
+    >>> groups = {"F": {"tp": 50, "fn": 3, "tn": 40, "fp": 20}, "M": {"tp": 50, "fn": 30, "tn": 40, "fp": 20}}
+    >>> for text in shown_warnings(["The gap is 3 points.", "The TPR of F is 94.3 %."], [groups], 10):
+    ...     print(text)
+    The gap is 3 points.
+    Not shown: 1 warning of the training that may reveal a count of fewer than 10 people.
+    """
+    shown = [(name, bands(counts, min_cell)) for groups in models for name, counts in groups.items()]
+    is_hidden = any(None in counts.values() for _, counts in shown)
+    coarse = {name for name, counts in shown if not is_exact(counts)}
+    kept = [text for text in warnings if not is_hidden and not any(name in text for name in coarse)]
+    if n_left := len(warnings) - len(kept):
+        which = f"{n_left} warning{'s' * (n_left > 1)} of the training"
+        kept.append(f"Not shown: {which} that may reveal a count of fewer than {min_cell} people.")
+    return kept

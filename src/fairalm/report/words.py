@@ -19,6 +19,13 @@ MORE_THAN_TWO_GROUPS = (
     "With more than two groups, training bounds each group against the mean of all; the gap reported is largest minus"
     " smallest, which can be twice as much."
 )
+SHOWN_RATES = {
+    "error": ("error", "share of wrong predictions"),
+    "selection": ("selection", "share predicted {label}"),
+    "tpr": ("TPR", "among people with {label}, the share predicted so"),
+    "fpr": ("FPR", "among the others, the share wrongly predicted {label}"),
+    "ppv": ("PPV", "among people predicted {label}, the share that has it"),
+}
 REASONS = {
     "met": "The whole interval is within the tolerance.",
     "not met": "The whole interval is above the tolerance.",
@@ -31,6 +38,18 @@ def constraint_sentence(constraint: Constraint, label: str, n_groups: int) -> st
     """A constraint with its name; `label` is for example "income = >50K"."""
     sentence = f"{constraint.name}: {requirement(constraint, label)}"
     return f"{sentence} {MORE_THAN_TWO_GROUPS}" if n_groups > 2 else sentence
+
+
+def rate_words(label: str) -> dict[str, dict[str, str]]:
+    """Name and meaning of the rates in tables; `label` is for example "income = >50K".
+
+    >>> rate_words("hired = yes")["selection"]
+    {'name': 'selection', 'meaning': 'share predicted hired = yes'}
+    """
+    return {
+        rate: {"name": name, "meaning": meaning.replace("{label}", label)}
+        for rate, (name, meaning) in SHOWN_RATES.items()
+    }
 
 
 def about(number: float) -> str:
@@ -61,7 +80,7 @@ def verdict_sentence(measure: Measure, constraint: Constraint) -> str:
 def verdict_facts(
     name: str, entry: Mapping[str, Any], model: Mapping[str, Any], constraint: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Met, not met or cannot tell; the gap; and how many people would settle it.
+    """Met, not met or cannot tell; the gap; how many people would settle it; and the warnings of the training.
 
     `entry` is that of the test people in metrics.json; `model` and `constraint` are what the report says about them.
     """
@@ -71,7 +90,15 @@ def verdict_facts(
         sentences.append("But it predicts one label for everybody: such a model has no gap, and no use.")
     elif outcome == "cannot tell":
         sentences.append(_forecast(Measure(key, **entry[key]), tol, entry["error"]["n"]))
-    return {"outcome": outcome, "name": name, "text": " ".join(sentences), "gap": gap, "tol": tol}
+    text, warnings = " ".join(sentences), model["warnings"]
+    return {"outcome": outcome, "name": name, "text": text, "warnings": warnings, "gap": gap, "tol": tol}
+
+
+def verdict_lines(facts: Mapping[str, Any]) -> list[str]:
+    """The constraint and the verdict in a paragraph, then one for each warning of the training."""
+    verdict, sentence = facts["verdict"], facts["constraint"]["sentence"]
+    first = f"{sentence} {verdict['outcome'].capitalize()}. {verdict['text']}"
+    return [first, *(f"Warning in training: {warning}" for warning in verdict["warnings"])]
 
 
 def is_constant(entry: Mapping[str, Any]) -> bool:

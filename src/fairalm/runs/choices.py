@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from fairalm._validation import check_choice, no_such
+from fairalm._validation import by_name, no_such
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
 from fairalm.methods import METHODS, Method
@@ -49,8 +49,8 @@ def make_estimator(name: str, seed: int) -> Any:
     """An estimator of scikit-learn."""
     if name in NETS:
         raise InputError(f"The estimator {name!r} is a net, which only fairalm train can train.")
-    check_choice("estimator", name, ESTIMATORS)
-    return ESTIMATORS[name][0](seed)
+    make, _ = by_name("estimator", name, ESTIMATORS)
+    return make(seed)
 
 
 def make_constraint(which: str | type[Constraint], tol: float, target: Any = None) -> Constraint:
@@ -73,8 +73,7 @@ def make_method(which: str | type[Method], eta: float | None = None) -> Method:
 def _find(what: str, which: str | type[Any], known: Mapping[str, type[Any]], base: type[Any]) -> Any:
     """The class of that name, the one that ``module:Class`` names, or the class itself."""
     if isinstance(which, str) and ":" not in which:
-        check_choice(what, which, known)
-        return known[which]
+        return by_name(what, which, known)
     kind = _import(what, which, base) if isinstance(which, str) else which
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise InputError(f"{which} is no {what}: it must be a subclass of fairalm.{base.__name__}.")

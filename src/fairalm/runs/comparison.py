@@ -62,6 +62,7 @@ class Result:
             "seconds": self.fit.seconds,
             "constant": self.is_constant,
             "needs_protected": self.method == THRESHOLD,
+            "warnings": [str(warning) for warning in self.fit.warnings],
         }
 
 

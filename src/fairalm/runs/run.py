@@ -69,6 +69,7 @@ class Run:
                 "error": model.error_,
                 "saddle_gap": getattr(model, "saddle_gap_", None),  # a net has no certificate
                 "optimality_gap": getattr(model, "optimality_gap_", None),
+                "dual_signal": getattr(model, "dual_signal_", self.config["dual_signal"]),
                 "fits": self.fair.n_fits,
                 "seconds": self.fair.seconds,
                 "warnings": [str(warning) for warning in self.fair.warnings],

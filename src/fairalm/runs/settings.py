@@ -15,7 +15,7 @@ from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, IMAGE_NETS, LAST_LAYER
 from fairalm.runs.source import Source
 from fairalm.sklearn.classifier import PREDICTORS
 
-SIGNALS = ("train", "heldout", "crossfit")
+SIGNALS = ("auto", "train", "heldout", "crossfit")
 MAX_ITER = 50
 
 
@@ -36,7 +36,7 @@ class Settings:
     estimator: str = "logistic"  # one of `fairalm list`
     method: str | type[Method] | None = None  # a name, module:Class, or a class of your own
     eta: float | None = None  # step size of the method, if it has one
-    dual_signal: str | None = None  # where the gap is measured in training: train, heldout or crossfit
+    dual_signal: str | None = None  # where the gap is measured in training: auto, train, heldout or crossfit
     test_size: float = 0.3  # share of the rows to test on, if the source has no test file
     seed: int = 0  # of the split, the estimator and the method
     max_iter: int | None = None  # rounds at most, as in FairALMClassifier
@@ -78,8 +78,10 @@ class Settings:
                 method=self.method,
                 estimator=self.estimator,
             )
-        if self.in_batches and self.dual_signal == "crossfit":
-            raise InputError("{dual_signal} is not for nets: choose train or heldout.", dual_signal="crossfit")
+        if self.in_batches and self.dual_signal in ("auto", "crossfit"):
+            raise InputError("{dual_signal} is not for nets: choose train or heldout.", dual_signal=self.dual_signal)
+        if self.estimator == LAST_LAYER and self.dual_signal == "auto":
+            raise InputError("{dual_signal} is for tables: choose heldout or crossfit.", dual_signal="auto")
 
     def check(self, source: Source) -> None:
         """Refuse a source that does not go with the estimator."""
@@ -146,4 +148,4 @@ def default_method(estimator: str) -> str:
 
 def default_signal(estimator: str) -> str:
     """Where the gap is measured in training by default."""
-    return "heldout" if estimator == LAST_LAYER else "train"
+    return "heldout" if estimator == LAST_LAYER else "train" if estimator in NETS else "auto"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
@@ -20,12 +20,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairalm._validation import Groups, Missing, check_binary, encode_groups
+from fairalm._validation import Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
-from fairalm.constraints import Constraint, EqualOpportunity, check_cells
+from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Outcome, Predictor, play
-from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.methods import Method, Unconstrained
+from fairalm.parameters import ConstrainedEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
 from fairalm.sklearn.learner import EstimatorLearner
@@ -50,7 +51,7 @@ def _is_one_model(self: FairALMClassifier) -> bool:
     return self.predictor in ("single", "last") and bool(_members_have("decision_function")(self))
 
 
-class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
     """A classifier that meets a fairness constraint, by Algorithm 1 over any estimator that takes `sample_weight`.
 
     Each round fits the estimator to weights that answer the gap of the round before. The protected attribute is
@@ -61,20 +62,23 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator : classifier or pipeline, optional
         What to train; ``LogisticRegression(max_iter=1000)`` if left out. The steps of a pipeline before the last are
         fitted once.
-    constraint : Constraint, optional
-        The constraint with its tolerance; ``EqualOpportunity()`` if left out.
-    method : Method, optional
-        How the multipliers move; :class:`fairalm.SecantALM` if left out, which needs no tuning.
+    constraint : Constraint or str, optional
+        The constraint with its tolerance, or its name; ``EqualOpportunity()`` if left out.
+    method : Method or str, optional
+        How the multipliers move, or its name; :class:`fairalm.SecantALM` if left out, which needs no tuning.
     max_iter : int
         Rounds at most.
     predictor : {"single", "last", "average", "mixture"}
-        "single": of the classifiers found, the one with the smallest error within the tolerance, else the smallest gap.
+        "single": of the classifiers found, the one with the smallest error within the tolerance, else the smallest gap;
+        its threshold is moved where that saves error within the tolerance.
         "last": the last one, as the paper returns. "average": each row's prediction is drawn from the classifiers
-        played. "mixture": drawn from the best mixture, usually of two classifiers.
-    dual_signal : {"train", "heldout", "crossfit"}
+        played. "mixture": drawn from the best mixture of a few classifiers, moved thresholds and constants among them.
+    dual_signal : {"auto", "train", "heldout", "crossfit"}
         Where errors and gaps are measured: on the training rows; on a share held out of the fits; or on out-of-fold
-        predictions, which costs `n_folds` + 1 fits a round. On small or wide data a training gap of 0 says nothing
-        about new rows; the other two do.
+        predictions, which costs `n_folds` + 1 fits a round. Forests, boosting and wide data can have a training gap of
+        0 that says nothing about new rows. "auto" measures that: it fits the plain model out of fold once and takes
+        "crossfit" if its rates differ from those on the training rows by more than chance, otherwise "train". A linear
+        model with at least 100 rows per coefficient is trusted without that.
     heldout_size : float
         The share held out.
     n_folds : int
@@ -86,7 +90,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     bound : float
         B of the certificate: multipliers up to this size.
     early_stop : bool
-        Stop once the model meets the tolerance and the certificate is small; otherwise play `max_iter` rounds.
+        Stop once the model meets the tolerance and the certificate is small, or nothing better is found any more;
+        otherwise play `max_iter` rounds.
     random_state : int, RandomState or None
         Draws held-out rows, folds, and the predictions of "average" and "mixture".
     verbose : bool
@@ -103,7 +108,11 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     history_ : DataFrame
         One row per round: t, lambda, error, gap, Lagrangian, saddle gap.
     gap_, error_ : float
-        Largest absolute gap, and error, of the predictor on the dual signal.
+        Largest difference between two groups, and error, of the predictor on the dual signal.
+    rates_ : DataFrame
+        One row per group: true positive rate and selection rate of the plain model and of the predictor.
+    dual_signal_ : str
+        Where errors and gaps were measured: "train", "heldout" or "crossfit".
     saddle_gap_, optimality_gap_ : float
         How much more the average play and the predictor cost than any mixture of the classifiers found must, at
         |lambda| <= `bound`; NaN for a constraint that is not linear. See docs/certificate.md for what that proves.
@@ -126,15 +135,17 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    backend = "sklearn"
+
     def __init__(
         self,
         estimator: Any = None,
         *,
-        constraint: Constraint | None = None,
-        method: Method | None = None,
+        constraint: Constraint | str | None = None,
+        method: Method | str | None = None,
         max_iter: int = 50,
         predictor: Predictor = "single",
-        dual_signal: DualSignal = "train",
+        dual_signal: DualSignal = "auto",
         heldout_size: float = 0.25,
         n_folds: int = 3,
         missing: Missing = "error",
@@ -194,32 +205,29 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 early_stop=self.early_stop,
                 resolution=0.5 / signal.smallest_cell,
                 is_linear=is_linear,
+                rows=signal.measured,
                 on_round=lambda t, outcome: update(t, _round_text(t, outcome)),
             )
         self.groups_ = groups.labels
         self.n_iter_ = len(game.played)
         self.n_oracle_calls_ = signal.n_fits
+        self.dual_signal_ = signal.name
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         result = game.result(self.predictor)
         assert isinstance(signal.learner, EstimatorLearner)
-        self._keep(result, signal.learner)
+        self._keep(result, signal.learner, groups)
         if not isinstance(method, Unconstrained):
-            advice = "" if self.predictor == "mixture" else "{predictor} may close it where no single model does."
-            result.warn(signal.smallest_cell, advice=advice, predictor="mixture")
+            result.warn(signal.smallest_cell, groups.names, mixture=is_linear and self.predictor != "mixture")
         return self
 
     def _check_settings(self) -> None:
-        is_batches = isinstance(self.method, Method) and self.method.traits.only_for == "mini-batches"
         checks: list[tuple[str, bool, str]] = [
             ("max_iter", isinstance(self.max_iter, (int, np.integer)) and self.max_iter >= 1, "at least 1"),
             ("predictor", self.predictor in PREDICTORS, f"one of {', '.join(PREDICTORS)}"),
-            ("dual_signal", self.dual_signal in ("train", "heldout", "crossfit"), "train, heldout or crossfit"),
+            ("dual_signal", self.dual_signal in get_args(DualSignal), f"one of {', '.join(get_args(DualSignal))}"),
             ("heldout_size", 0 < self.heldout_size <= 0.5, "in (0, 0.5]"),
             ("n_folds", self.n_folds >= 2, "at least 2"),
             ("bound", self.bound > 0, "positive"),
-            ("constraint", self.constraint is None or isinstance(self.constraint, Constraint), "a Constraint"),
-            ("method", self.method is None or isinstance(self.method, Method), "a Method"),
-            ("method", not is_batches, "a Method for full fits"),
         ]
         for name, holds, expected in checks:
             if not holds:
@@ -228,16 +236,11 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                     f" {getattr(self, name)!r} instead."
                 )
 
-    def _constraint(self) -> Constraint:
-        return EqualOpportunity() if self.constraint is None else self.constraint
-
-    def _method(self) -> Method:
-        return DEFAULT_METHOD["sklearn"]() if self.method is None else self.method
-
     def _template(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[Problem, Groups]:
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         X = self._check_X(X, reset=True)
         n = _num_samples(X)
         if y is None:
@@ -270,12 +273,16 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         checks: dict[str, Any] = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
         return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
 
-    def _keep(self, result: GameResult, learner: EstimatorLearner) -> None:
-        self.weights_, self.estimators_ = result.weights, [learner.wrap(model) for model in result.models]
+    def _keep(self, result: GameResult, learner: EstimatorLearner, groups: Groups) -> None:
+        members = zip(result.models, result.shifts, strict=True)
+        self.weights_ = result.weights
+        self.estimators_ = [learner.wrap(learner.shifted(model, shift)) for model, shift in members]
         self.estimator_ = self.estimators_[int(np.argmax(self.weights_))]
         self.error_, self.gap_, self.dual_ = result.error, result.gap, result.dual
         self.optimality_gap_, self.saddle_gap_ = result.optimality_gap, result.saddle_gap
         self.history_ = result.history
+        assert result.change is not None
+        self.rates_ = result.change.table(groups.names)
 
     def predict(self, X: Any) -> Any:
         """Labels. "average" and "mixture" draw each row's model with the seed of the fit: same rows, same labels."""

@@ -10,10 +10,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from fairalm.arrays import BoolArray, FloatArray
 from fairalm.exceptions import InputError
+from fairalm.sklearn.shifted import ShiftedClassifier, margin_of
+
+CHECKED = 1000  # rows on which margins are compared with predictions
 
 
 class EstimatorLearner:
@@ -40,15 +46,21 @@ class EstimatorLearner:
         self.last_step = estimator
         self.positive = positive
         self.labels = np.array(classes)
-        if isinstance(estimator, Pipeline) and len(estimator.steps) > 1:
-            self.transformer = clone(estimator[:-1])
+        self.pipeline = estimator if isinstance(estimator, Pipeline) else None
+        if self.pipeline is not None:
             self.last_step = estimator[-1]
+            if isinstance(self.last_step, Pipeline):
+                raise InputError(
+                    "The last step of `estimator` is a pipeline itself: write its steps into the outer one."
+                )
+            if len(estimator.steps) > 1:
+                self.transformer = clone(estimator[:-1])
         check_takes_weights(self.last_step)
         self.x = X if self.transformer is None else self.transformer.fit_transform(X, self.labels[positive.astype(int)])
-        self.pipeline = estimator if self.transformer is not None else None
         self.warm = isinstance(self.last_step, LogisticRegression) and self.last_step.solver != "liblinear"
         self.previous: Any = None
         self.n_fits = 0
+        self._has_margin: bool | None = None  # not known before the first model
 
     def fit(self, weights: FloatArray) -> Any:
         """The last step, fitted to one weight per row; 1 for a plain fit."""
@@ -57,8 +69,7 @@ class EstimatorLearner:
         self.n_fits += 1
         used = positive[size > 0]
         if used.all() or not used.any():  # only one label is left
-            constant = DummyClassifier(strategy="constant", constant=self.labels[int(used.any())])
-            return constant.fit(self.x, self.labels[self.positive.astype(int)])
+            return self._constant(bool(used.any()))
         if self.warm and self.previous is not None:
             model = copy.deepcopy(self.previous).set_params(warm_start=True)
         else:
@@ -69,9 +80,36 @@ class EstimatorLearner:
             self.previous = model
         return model
 
-    def selects(self, model: Any, x: Any) -> BoolArray:
-        """Which rows a fitted last step predicts as the target."""
-        return np.asarray(model.predict(x) == self.labels[1])
+    def margin(self, model: Any, x: Any) -> FloatArray:
+        """Decision values or log-odds of the target, where `predict` goes by them; otherwise 1 and -1."""
+        if self._has_margin is None:
+            few = _safe_indexing(x, np.arange(min(_num_samples(x), CHECKED)))
+            found = margin_of(model, few, self.labels[1])
+            agrees = found is not None and np.array_equal(found > 0, model.predict(few) == self.labels[1])
+            self._has_margin = agrees
+        found = margin_of(model, x, self.labels[1]) if self._has_margin else None
+        return np.where(model.predict(x) == self.labels[1], 1.0, -1.0) if found is None else found
+
+    def shifted(self, model: Any, by: float) -> Any:
+        """The last step with its threshold moved; a linear model stays what it is, with another intercept."""
+        if by == 0:
+            return model
+        if np.isinf(by):
+            return self._constant(by < 0)
+        sign = 1.0 if model.classes_[-1] == self.labels[1] else -1.0
+        if isinstance(model, LinearClassifierMixin):
+            moved = copy.deepcopy(model)
+            moved.intercept_ = moved.intercept_ - sign * by
+            return moved
+        return ShiftedClassifier(model, sign * by)
+
+    def n_coefficients(self, model: Any) -> float:
+        """Size of a linear model; infinite for any other."""
+        return float(np.size(model.coef_)) if isinstance(model, LinearClassifierMixin) else np.inf
+
+    def _constant(self, is_target: bool) -> Any:
+        constant = DummyClassifier(strategy="constant", constant=self.labels[int(is_target)])
+        return constant.fit(self.x, self.labels[self.positive.astype(int)])
 
     def transform(self, X: Any) -> Any:
         """Rows as the last step takes them."""
@@ -81,7 +119,8 @@ class EstimatorLearner:
         """The user's whole estimator, with a fitted last step."""
         if self.pipeline is None:
             return model
-        return Pipeline([*self.transformer.steps, (self.pipeline.steps[-1][0], model)])
+        steps = [] if self.transformer is None else self.transformer.steps
+        return Pipeline([*steps, (self.pipeline.steps[-1][0], model)])
 
 
 def check_takes_weights(estimator: Any) -> None:

@@ -12,10 +12,10 @@ from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Rows
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
-from fairalm.signals import CrossfitSignal, Fold, HeldoutSignal, Signal
+from fairalm.signals import AutoSignal, CrossfitSignal, Fold, HeldoutSignal, Signal
 from fairalm.sklearn.learner import EstimatorLearner
 
-DualSignal = Literal["train", "heldout", "crossfit"]
+DualSignal = Literal["auto", "train", "heldout", "crossfit"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,10 +54,15 @@ class Problem:
             learner = fitted.learner()
             return HeldoutSignal(fitted.rows(), learner, heldout.rows(), learner.transform(heldout.X))
         rows, learner = self.rows(), self.learner()
+        if kind == "auto":
+            return AutoSignal(rows, learner, lambda: self._folds(n_folds, rng))
+        return CrossfitSignal(rows, learner, self._folds(n_folds, rng))
+
+    def _folds(self, n_folds: int, rng: np.random.RandomState) -> list[Fold]:
         fold, folds = stratified_folds(self.positive, self.group, n_folds, rng), []
         for k in range(n_folds):
             inside, outside = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             fold_learner = self.part(inside).learner()
             unseen = fold_learner.transform(_safe_indexing(self.X, outside))
             folds.append(Fold(fold_learner, inside, outside, unseen))
-        return CrossfitSignal(rows, learner, folds)
+        return folds

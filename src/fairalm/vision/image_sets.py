@@ -24,7 +24,7 @@ def group_labels(data: ImageDataset) -> tuple[Hashable, ...]:
 
 def group_codes(data: ImageDataset, groups: Sequence[Hashable]) -> IntArray:
     """The position in `groups` of each image's group."""
-    own = encode_groups(data.groups, n_rows=len(data.pixels), min_groups=1)
+    own = encode_groups(data.groups, n_rows=len(data.pixels), min_groups=1, refuse_ids=False)
     code_of: dict[Any, int] = {label: code for code, label in enumerate(groups)}
     unknown = [label for label in own.labels if label not in code_of]
     if unknown:
@@ -34,15 +34,13 @@ def group_codes(data: ImageDataset, groups: Sequence[Hashable]) -> IntArray:
     return np.array([code_of[label] for label in own.labels], dtype=np.int64)[own.codes]
 
 
-def check_sets(sets: Sets, constraint: Any) -> tuple[Hashable, ...]:
+def check_sets(sets: Sets, constraint: Constraint) -> tuple[Hashable, ...]:
     """Check every set against the constraint and against "train"; returns the groups."""
     train = sets["train"]
     for name, data in sets.items():
         if data is not None and not isinstance(data, ImageDataset):
             raise InputError(f"`{name}` must be an ImageDataset; got {type(data).__name__}.")
     assert train is not None
-    if not isinstance(constraint, Constraint):
-        raise InputError(f"`constraint` must be a Constraint; got {constraint!r}.")
     if constraint.target is not None and constraint.target != train.positive:
         labels = f"target is {constraint.target!r}, the positive label of {train.name} is {train.positive!r}"
         advice = "leave the target out, or name the label with retarget(positive=...)"

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import torch
 
-from fairalm.constraints import Constraint, EqualOpportunity
+from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.files import AnyPath
-from fairalm.methods import DEFAULT_METHOD, Method
+from fairalm.methods import Method, as_method
 from fairalm.nn import refit_last_layer
 from fairalm.vision.image_batches import Scale, image_batches
 from fairalm.vision.image_model import BATCH_SIZE, ImageModel
@@ -25,8 +25,8 @@ def fit_last_layer(
     *,
     net: str = "efficientnet-lite0",
     weights: AnyPath = IMAGENET,
-    constraint: Constraint | None = None,
-    method: Method | None = None,
+    constraint: Constraint | str | None = None,
+    method: Method | str | None = None,
     n_folds: int = 0,
     l2: float = 0.1,
     max_iter: int = 50,
@@ -62,8 +62,7 @@ def fit_last_layer(
     >>> bool(abs(model.history["gap"][0]) > 0.1), model.predict(heldout).shape
     (True, (300,))
     """
-    constraint = EqualOpportunity() if constraint is None else constraint
-    method = DEFAULT_METHOD["last-layer"]() if method is None else method
+    constraint, method = as_constraint(constraint), as_method(method, "last-layer")
     sets = {"train": train, "heldout": heldout}
     groups = check_sets(sets, constraint)
     scale = Scale.for_net(net, weights, train)

@@ -10,11 +10,11 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
-from fairalm.constraints import Constraint, EqualOpportunity
+from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
-from fairalm.methods import DEFAULT_METHOD, Method, Unconstrained
+from fairalm.methods import Method, Unconstrained, as_method
 from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.nn.checkpoint import CHECKPOINT, without_address
 from fairalm.nn.checks import check_count, check_positive, usable_device, warn_about_gap
@@ -41,8 +41,8 @@ def fit_images(
     heldout: ImageDataset | None = None,
     net: str = "resnet18",
     weights: AnyPath | None = None,
-    constraint: Constraint | None = None,
-    method: Method | Adversary | None = None,
+    constraint: Constraint | str | None = None,
+    method: Method | Adversary | str | None = None,
     surrogate: str = "sigmoid",
     epochs: int = 20,
     batch_size: int = 64,
@@ -75,10 +75,10 @@ def fit_images(
         training images can have no gap on them and a large one on new images.
     net, weights
         As for :func:`fairalm.vision.nets.make_net`.
-    constraint : Constraint, optional
-        Equal opportunity if left out. Its target is the data's positive label.
-    method : Method or Adversary, optional
-        Any method for mini-batches, or the adversarial baseline; :class:`fairalm.PIControl` if left out.
+    constraint : Constraint or str, optional
+        The constraint, or its name; equal opportunity if left out. Its target is the data's positive label.
+    method : Method, str or Adversary, optional
+        Any method for mini-batches, or its name, or the adversarial baseline; :class:`fairalm.PIControl` if left out.
     surrogate : {"sigmoid", "log", "hinge"}
         See :class:`fairalm.nn.ConstrainedLoss`.
     epochs, batch_size, lr
@@ -112,8 +112,8 @@ def fit_images(
     >>> bool(model.history["train_deo"].iloc[-1] < 0.1)
     True
     """
-    constraint = EqualOpportunity() if constraint is None else constraint
-    method = DEFAULT_METHOD["nn"]() if method is None else method
+    constraint = as_constraint(constraint)
+    method = method if isinstance(method, Adversary) else as_method(method, "nn")
     sets = {"train": train, "valid": valid, "heldout": heldout}
     recipe = {
         "epochs": epochs,
@@ -124,7 +124,7 @@ def fit_images(
         "inner_steps": inner_steps,
         "random_state": random_state,
     }
-    _check_settings(recipe, method)
+    _check_settings(recipe)
     if choose is not None and valid is None:
         raise InputError("`choose` compares measures on validation images: pass {valid} too.", valid=None)
     if choose is not None and heldout is valid:
@@ -167,7 +167,7 @@ def fit_images(
     return fitted
 
 
-def _check_settings(recipe: dict[str, Any], method: Any) -> None:
+def _check_settings(recipe: dict[str, Any]) -> None:
     least = {"epochs": 1, "batch_size": 2, "head_epochs": 0, "random_state": 0}  # batch normalisation needs two images
     for name, low in least.items():
         check_count(name, recipe[name], low)
@@ -176,9 +176,6 @@ def _check_settings(recipe: dict[str, Any], method: Any) -> None:
     check_positive("lr", recipe["lr"])
     if recipe["optimizer"] not in OPTIMIZERS:
         raise InputError(f"`optimizer` must be {' or '.join(map(repr, OPTIMIZERS))}; got {recipe['optimizer']!r}.")
-    is_method = isinstance(method, Method) and method.traits.only_for != "full fits"
-    if not is_method and not isinstance(method, Adversary):
-        raise InputError(f"`method` must be a Method for mini-batches or an Adversary; got {method!r}.")
 
 
 def _make_trainer(

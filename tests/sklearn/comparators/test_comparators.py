@@ -53,6 +53,26 @@ def test_labels_and_groups_of_any_kind(model, people):
 
 
 @each
+def test_rows_in_another_order_and_ids_are_refused(model, people):
+    X, y, s = people()
+    X, s = pd.DataFrame(X, index=range(400, 0, -1)), pd.Series(s)
+    for wrong in ({"y": pd.Series(y), "sensitive_features": s.to_numpy()}, {"y": y, "sensitive_features": s}):
+        with pytest.raises(InputError, match="and X have different indexes: row 0 is 0 in"):
+            clone(model).fit(X, **wrong)
+    with pytest.raises(InputError, match="has 400 groups in 400 rows, "):
+        clone(model).fit(X, y, sensitive_features=np.arange(400))
+
+
+def test_a_threshold_needs_the_group_of_the_same_row(people):
+    X, y, s = people()
+    X, model = pd.DataFrame(X, index=range(400, 0, -1)), HardtClassifier(random_state=0)
+    model.fit(X, y, sensitive_features=s)
+    with pytest.raises(InputError, match="sensitive_features and X have different indexes"):
+        model.predict(X, sensitive_features=pd.Series(s))
+    assert (model.predict(X, sensitive_features=pd.Series(s, X.index)) == model.predict(X, sensitive_features=s)).all()
+
+
+@each
 def test_the_order_of_rows_and_groups_does_not_matter(model, people):
     X, y, s = people()
     here = predict(clone(model).fit(X, y, sensitive_features=s), X, s)

@@ -71,6 +71,9 @@
   const headline = facts.models[facts.headline];
   let chosen = headline;
 
+  const warnings = (model) => model.warnings.map((text) =>
+    make("p", null, { class: "warning", dir: "auto" }, [make("strong", "Warning in training: "), text]));
+
   function verdict() {
     const { verdict, constraint } = facts;
     $("title").textContent = facts.title;
@@ -78,6 +81,7 @@
     $("verdict").dataset.outcome = verdict.outcome;
     $("outcome").firstElementChild.textContent = capital(verdict.outcome) + ".";
     $("measured").textContent = `Model ${headline.name}, on people it has not seen: ${verdict.text}`;
+    put("warnings", ...warnings(headline));
   }
 
   function people() {
@@ -96,6 +100,43 @@
     $("small").textContent =
       `Some groups have fewer than ${min_cell} people of a label, in the data or among the test people: too few to judge, ` +
       "and too few to show. Their counts, and sums that would reveal them, are hidden; totals are rounded.";
+  }
+
+  // each group's rates, from the plain model's own decisions to those of a model, whose groups these are
+  const changes = (model, groups, rate) => {
+    const before = Object.fromEntries(facts.models[model.plain].groups.map((g) => [g.name, g.rates[rate]]));
+    return groups.map((g) => ({ group: g.name, before: before[g.name], after: g.rates[rate] }));
+  };
+  const changeText = ({ before, after }) => `${before ? before.text : "hidden"} → ${after ? after.text : "hidden"}`;
+
+  const changeTable = (model, groups) => {
+    const columns = facts.changed.map((rate) => changes(model, groups, rate));
+    const rows = groups.map((g, i) => [
+      g.name,
+      ...columns.map((column) => [changeText(column[i]), (column[i].after && column[i].after.interval) || ""]),
+    ]);
+    const head = facts.changed.map((rate) => [facts.rates[rate].name, facts.rates[rate].meaning]);
+    return table("Plain model → this model, with its 95 % interval", ["group", ...head], rows, { class: "changes" });
+  };
+
+  function changed() {
+    $("changes").hidden = headline.plain === null;
+    if (headline.plain === null) return [];
+    $("changes-of").textContent =
+      `Model ${headline.name} beside model ${facts.models[headline.plain].name}, test people, with 95 % intervals. ` +
+      "A gap says how far apart the groups are, not whether their rates rose or fell; these figures do.";
+    put("changed", changeTable(headline, headline.groups));
+    return facts.changed.map((rate) => {
+      const box = make("div", null, { class: "chart" });
+      $("chart-changes").append(box);
+      const rows = changes(headline, headline.groups, rate).flatMap((change) =>
+        [["plain model", change.before], ["fair model", change.after]]  // the second is drawn on top
+          .filter(([, f]) => f && f.low !== null)
+          .map(([model, f]) => ({
+            group: change.group, model, ...f, tip: `${change.group}: ${changeText(change)} ${change.after ? change.after.interval : ""}`,
+          })));
+      return draw(`change-${rate}`, { changes: rows }, box);
+    });
   }
 
   const rateTable = (groups) => {
@@ -159,12 +200,17 @@
     }));
   }
 
+  function ofChosen(groups) {
+    matrices(groups);
+    put("chosen-rates", rateTable(groups));
+    put("chosen-changes", ...(chosen.plain === null ? [] : [changeTable(chosen, groups)]));
+  }
+
   function own() {
     $("threshold-value").textContent = "its own decisions";
     $("threshold").setAttribute("aria-valuetext", "the model's own decisions");
     $("threshold-gap").textContent = "";
-    matrices(chosen.groups);
-    put("chosen-rates", rateTable(chosen.groups));
+    ofChosen(chosen.groups);
   }
 
   function moved() {
@@ -185,8 +231,7 @@
         return [rate, x === null ? null : { text: Number.isNaN(x) ? "nobody" : percent(x) }];
       })),
     }));
-    matrices(groups);
-    put("chosen-rates", rateTable(groups));
+    ofChosen(groups);
   }
 
   const points = (models) => models.map((model) => model.point).filter(Boolean);  // null if hidden or undefined
@@ -208,6 +253,7 @@
     $("chosen-figures").textContent =
       [`${capital(model.verdict)}: ${facts.constraint.title} ${model.gap.text}, test error ${model.error.text}`, ...marks]
         .filter(Boolean).join("; ") + ".";
+    put("chosen-warnings", ...warnings(model));
     for (const button of document.querySelectorAll("#models button"))
       button.setAttribute("aria-pressed", String(Number(button.dataset.id) === model.id));
     const scores = model.scores;
@@ -312,7 +358,7 @@
   }
 
   theme(); verdict(); people();
-  const drawings = [rates(), explorer(), ...training()];
+  const drawings = [...changed(), rates(), explorer(), ...training()];
   maps(); done(); choose(headline);
   Promise.all(drawings).then(() => { document.documentElement.dataset.ready = performance.now(); });
 })();

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairalm._validation import Groups, check_binary, encode_groups
+from fairalm._validation import Groups, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
 from fairalm.constraints import CONSTRAINTS, check_cells
 from fairalm.exceptions import InputError
@@ -54,6 +54,7 @@ class Comparator(ClassifierMixin, BaseEstimator):
                 raise InputError(f"The '{name}' parameter of {owner} must be {words}. Got {value!r} instead.")
         if self.package:
             import_extra(self.package)
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features)
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         if len(np.unique(y)) == 1:

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from fairalm._coding import group_name
-from fairalm._validation import Groups, encode_groups, kebab
+from fairalm._validation import Groups, check_same_index, encode_groups, kebab
 from fairalm.arrays import FloatArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
@@ -164,8 +164,9 @@ class HardtClassifier(FairlearnComparator):
 
     def expected_predict(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
         """The probability that a row is given the larger label, from which `predict` draws."""
+        check_same_index(X=X, sensitive_features=sensitive_features)
         X = self._check_X(X)
-        groups = encode_groups(sensitive_features, n_rows=len(X), min_groups=1)
+        groups = encode_groups(sensitive_features, n_rows=len(X), min_groups=1, refuse_ids=False)
         unknown = [label for label in groups.labels if label not in self.groups_]
         if unknown:
             known = ", ".join(repr(group_name(label)) for label in self.groups_)
