@@ -337,9 +337,7 @@ def main():
     parser.add_argument("--parts", default="tolerance,groups,boosting")
     parser.add_argument("--problems", help="part of the names of the problems of 'groups'")
     parser.add_argument("--csv", type=Path, help="folder for one .csv file per part")
-    parser.add_argument(
-        "--write", type=Path, help="a page with <!-- tolerance -->, <!-- groups --> and <!-- boosting -->"
-    )
+    parser.add_argument("--write", type=Path, help="a page with a pair of markers per part")
     options = parser.parse_args()
     chosen = [title for title in PROBLEMS if (options.problems or "") in title]
     runs = {
