@@ -78,6 +78,15 @@ def nasty(folder):
 
 
 @pytest.fixture(scope="session")
+def ten(folder):
+    """A run with ten groups and a constraint on two rates."""
+    file = make_table(folder / "ten.csv", [f"group number {i}" for i in range(10)], 6000)
+    options = ("--target", "hired", "--protected", "sex", "--constraint", "equalized-odds", "--tol", "0.1")
+    call("train", file, *options, "-o", folder / "ten")
+    return folder / "ten"
+
+
+@pytest.fixture(scope="session")
 def apart(folder, table):
     """A run with two attributes, each compared on its own; one has a small group. Its predictions are audited."""
     people = pd.read_csv(table)
@@ -96,15 +105,6 @@ def apart(folder, table):
         folder / "apart-audit.json",
     )
     return folder / "apart"
-
-
-@pytest.fixture(scope="session")
-def ten(folder):
-    """A run with ten groups and a constraint on two rates."""
-    file = make_table(folder / "ten.csv", [f"group number {i}" for i in range(10)], 6000)
-    options = ("--target", "hired", "--protected", "sex", "--constraint", "equalized-odds", "--tol", "0.1")
-    call("train", file, *options, "-o", folder / "ten")
-    return folder / "ten"
 
 
 @pytest.fixture(scope="session")
