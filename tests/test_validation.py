@@ -588,3 +588,9 @@ def test_separate_attributes_that_cannot_be_compared_are_refused():
     twice = pd.DataFrame([["F", "x"], ["M", "y"]], columns=["a", "a"])
     with pytest.raises(InputError, match="must have different names; got a, a"):
         encode_groups(twice, attributes="separate")
+
+
+def test_a_separate_attribute_may_be_no_id():
+    columns = {"sex": ["F", "M"] * 50, "name": [f"person {i}" for i in range(100)]}
+    with pytest.raises(InputError, match="'name' has 100 groups in 100 rows"):
+        encode_groups(columns, attributes="separate")

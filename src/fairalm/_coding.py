@@ -13,6 +13,8 @@ from fairalm.exceptions import InputError
 
 MISSING_LABEL = "missing"
 OTHER_LABEL = "other"
+MOST_GROUPS = 200  # the largest of so many differences is chance, and tables of pairs of groups get large
+SOME_GROUPS, FEWEST_ROWS = 50, 10  # with more groups of fewer rows on average, a cell has fewer than 5: is it an id?
 Labels = tuple[Hashable, ...]
 
 
@@ -93,3 +95,19 @@ def cross(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     codes = np.full(table.shape[1], -1, dtype=np.int64)
     codes[kept] = inverse.reshape(-1)
     return codes, of
+
+
+def check_not_ids(columns: Iterable[Any], codes: IntArray, labels: Labels) -> None:
+    """Refuse more groups than can be compared."""
+    n_rows, n_groups = int((codes >= 0).sum()), len(labels)
+    if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
+        why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
+    elif n_groups > MOST_GROUPS:
+        why = f"more than the {MOST_GROUPS} that can be compared: among so many, some differ by chance."
+    else:
+        return
+    raise InputError(
+        f"The protected column {' × '.join(repr(name) for name in columns)} has {n_groups:,} groups in {n_rows:,} rows,"
+        f" {why} Name another column, or merge small groups ({{merge_below}}).",
+        merge_below=...,
+    )

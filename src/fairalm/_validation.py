@@ -13,18 +13,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._coding import cross, factorize, group_name, merge_small, recode
+from fairalm._coding import check_not_ids, cross, factorize, group_name, merge_small, recode
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 
 Missing = Literal["error", "drop", "group"]
-Named = TypeVar("Named")
 Attributes = Literal["crossed", "separate"]
+Named = TypeVar("Named")
 
 MISSING: tuple[Missing, ...] = get_args(Missing)
 ATTRIBUTES: tuple[Attributes, ...] = get_args(Attributes)
-MOST_GROUPS = 200  # the largest of so many differences is chance, and tables of pairs of groups get large
-SOME_GROUPS, FEWEST_ROWS = 50, 10  # with more groups of fewer rows on average, a cell has fewer than 5: is it an id?
 
 
 def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
@@ -160,8 +158,8 @@ def encode_groups(
     missing: Missing = "error",
     merge_below: int | None = None,
     min_groups: int = 2,
-    refuse_ids: bool = True,
     attributes: Attributes = "crossed",
+    refuse_ids: bool = True,
 ) -> Groups:
     """Turn one or several protected columns into group codes.
 
@@ -177,11 +175,11 @@ def encode_groups(
         Groups with fewer rows than this are merged into one called "other".
     min_groups : int
         Fewer groups than this are an error.
-    refuse_ids : bool
-        Refuse so many groups that the column seems to be an id; False where the groups are known or only listed.
     attributes : {"crossed", "separate"}
         Several columns: compare the combinations of their values, or the values of each column on its own. Then
-        `merge_below` and `min_groups` are about each column.
+        the other settings are about each column.
+    refuse_ids : bool
+        Refuse so many groups that the column seems to be an id; False where the groups are known or only listed.
 
     Examples
     --------
@@ -216,7 +214,7 @@ def encode_groups(
         if merge_below is not None:
             codes, labels = merge_small(codes, labels, merge_below)
         if refuse_ids:
-            _refuse_ids(frame.columns[places], codes, labels)
+            check_not_ids(frame.columns[places], codes, labels)
         if len(labels) < min_groups:
             which = f" {frame.columns[places[0]]!r}" if n_columns > 1 else ""
             only = ", ".join(repr(group_name(label)) for label in labels) or "none"
@@ -233,22 +231,6 @@ def encode_groups(
     ]
     crossed = zip(*([part.labels[value] for value in part.of] for part in parts), strict=True)
     return Groups(codes, tuple(crossed), tuple(parts))
-
-
-def _refuse_ids(columns: Iterable[Any], codes: IntArray, labels: tuple[Hashable, ...]) -> None:
-    """Refuse more groups than can be compared."""
-    n_rows, n_groups = int((codes >= 0).sum()), len(labels)
-    if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
-        why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
-    elif n_groups > MOST_GROUPS:
-        why = f"more than the {MOST_GROUPS} that can be compared: among so many, some differ by chance."
-    else:
-        return
-    raise InputError(
-        f"The protected column {' × '.join(repr(name) for name in columns)} has {n_groups:,} groups in {n_rows:,} rows,"
-        f" {why} Name another column, or merge small groups ({{merge_below}}).",
-        merge_below=...,
-    )
 
 
 def _as_columns(sensitive_features: Any) -> pd.DataFrame:

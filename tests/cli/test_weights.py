@@ -35,8 +35,8 @@ def measured(frame, predicted, **options):
 
 @pytest.mark.parametrize("estimator", ["logistic", "tree", "boosting", "naive-bayes", "linear-svm"])
 def test_weights_count_in_fits_and_figures(run, weighted, tmp_path, estimator):
-    options = ("--test", "test.csv", "--weight", "w", "--estimator", estimator, "-o", "r", "--tol", "0.05")
-    code, out, _ = run("train", "train.csv", *BASE, *options)
+    options = ("--test", "test.csv", "--weight", "w", "--estimator", estimator, "--tol", "0.05")
+    code, out, _ = run("train", "train.csv", *BASE, *options, "--dual-signal", "train", "-o", "r")
     assert code == 0
     assert "Each row counts by its weight, w" in out
     share = np.average(weighted["sex"] == "F", weights=weighted["w"])

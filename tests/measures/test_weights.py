@@ -153,3 +153,11 @@ def test_scorers_take_weights_directly_and_by_routing(people):
 def test_bad_weights_are_refused(weight, message, measure):
     with pytest.raises(InputError, match=message):
         measure([1, 0, 1], [1, 0, 0], sensitive_features=["a", "b", "a"], sample_weight=weight)
+
+
+def test_weights_in_another_order_are_refused(people):
+    y, h, group, w = people
+    shuffled = pd.Series(w).sample(frac=1, random_state=0)
+    for measure in (measures.ddp, splits_entry):
+        with pytest.raises(InputError, match="sample_weight and y_true have different indexes"):
+            measure(pd.Series(y), h, sensitive_features=group, sample_weight=shuffled)

@@ -49,7 +49,13 @@ def splits_entry(
     >>> entry["groups"]["b"]["fn"], entry["groups"]["b"]["rates"]["tpr"]["n"]
     (1, 1)
     """
-    check_same_index(y_true=y_true, y_pred=y_pred, scores=scores, sensitive_features=sensitive_features)
+    check_same_index(
+        y_true=y_true,
+        y_pred=y_pred,
+        scores=scores,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+    )
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true))
     weight = None if sample_weight is None else check_weights(sample_weight, len(true))

@@ -135,7 +135,7 @@ def group_rates(
     >>> rates.names, rates.value("tpr").tolist()
     (('a', 'b'), [0.5, 1.0])
     """
-    check_same_index(y_true=y_true, y_pred=y_pred, sensitive_features=sensitive_features)
+    check_same_index(y_true=y_true, y_pred=y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight)
     true, pred, target = binarize(y_true, y_pred, target=target)
     groups = as_groups(sensitive_features, len(true), attributes)
     weight = None if sample_weight is None else check_weights(sample_weight, len(true))
