@@ -143,11 +143,9 @@ class Samples:
         """The group of each row, as arguments of a classifier: each attribute on its own if they are compared so."""
         if not self.groups.attributes:
             return {"attributes": "crossed", "sensitive_features": self.group_names}
-        columns = {
-            part.name: np.array(part.labels, dtype=object)[part.of[self.groups.codes]]
-            for part in self.groups.attributes
-        }
-        return {"attributes": "separate", "sensitive_features": columns}
+        codes, columns = self.groups.codes, self.groups.attributes
+        values = {column.name: np.array(column.labels, dtype=object)[column.of[codes]] for column in columns}
+        return {"attributes": "separate", "sensitive_features": values}
 
     @property
     def weights(self) -> FloatArray | None:
