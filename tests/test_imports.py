@@ -17,7 +17,7 @@ LAYERS = [
     {"files"},
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
-    {"mixtures", "result", "game", "signals", "selection", "parameters"},
+    {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection", "parameters"},
     {"sklearn", "nn"},
     {"vision"},
     {"runs"},

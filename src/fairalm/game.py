@@ -1,13 +1,12 @@
 """Algorithm 1: the game between the classifier and the multipliers, over any oracle.
 
 The oracle is a callable that answers a table of weights with a classifier's error and moments. :mod:`fairalm.signals`
-has those that fit models; a finite family of classifiers is the simplest one.
+has those that fit models; :mod:`fairalm.finite` has the simplest one, a finite family of classifiers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,51 +16,13 @@ from fairalm.candidates import SETTLED, WORSE_BY, Candidates, selected_by_group
 from fairalm.cells import Rows
 from fairalm.methods.base import Method
 from fairalm.mixtures import Mixture, lower_bound, penalised, saddle_gaps, size_of
-from fairalm.moments import Moments
+from fairalm.outcome import Oracle, Outcome
 from fairalm.result import GameResult, GroupChange, history_table
-from fairalm.shifts import Shifts
 
 Predictor = Literal["single", "last", "average", "mixture"]
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
 AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
 PATIENCE = 8  # rounds without a better single model, after which several gaps are given up
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A classifier as the game sees it.
-
-    Parameters
-    ----------
-    error : float
-        Its 0/1 error.
-    moments : Moments
-        The means of its cells, on the data that moves the multipliers.
-    model : object
-        The classifier itself.
-    fit_moments : Moments, optional
-        The means of its cells on the data it was fitted on, where that is other data.
-    wrong : array of shape (2, groups), optional
-        Weight of its wrong predictions by label and group.
-    shifts : Shifts, optional
-        The same with its threshold moved.
-    """
-
-    error: float
-    moments: Moments
-    model: Any = None
-    fit_moments: Moments | None = None
-    wrong: FloatArray | None = None
-    shifts: Shifts | None = None
-
-    @property
-    def gap(self) -> FloatArray:
-        """The gaps as a vector; 1, the worst possible, where a cell is empty and the gap is unknown."""
-        return np.where(self.moments.defined, self.moments.gap, 1.0).astype(float).ravel()
-
-
-#: (table of weights or None for the plain fit, the last classifier or None) -> the new classifier
-Oracle = Callable[[Array | None, Outcome | None], Outcome]
 
 
 class Game:

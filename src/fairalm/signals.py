@@ -14,8 +14,8 @@ import numpy as np
 from fairalm.arrays import Array, FloatArray, IntArray
 from fairalm.cells import Rows
 from fairalm.exceptions import InputError
-from fairalm.game import Outcome
 from fairalm.moments import Moments
+from fairalm.outcome import Outcome
 from fairalm.shifts import Shifts
 
 ROWS_PER_COEFFICIENT = 100  # above this a linear model is too small to fit the noise of single rows
