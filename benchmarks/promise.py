@@ -170,7 +170,8 @@ def tolerance_markdown(table):
 
 def adult_problem(*protected):
     data = load("adult").protect(*protected)
-    X, y, s = data.features_frame(with_protected=True), data.y, np.array([str(group) for group in data.groups])
+    X, y = data.features_frame(with_protected=True), data.y
+    s = data.frame[list(protected)].agg(" × ".join, axis=1).to_numpy()
     train, test = split(y, s, random_state=0)
     return X.iloc[train], y[train], s[train], X.iloc[test], y[test], s[test]
 

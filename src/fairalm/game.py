@@ -276,11 +276,10 @@ def play(
 
 
 def _look_around(game: Game, oracle: Oracle) -> None:
-    """If a mixture is better than the single model by a point, try smaller and larger multipliers of the same kind."""
-    best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
-    cost = game.candidates.cost(game.weights("single"), tol=game.tol, bound=game.bound)
-    if cost <= game.mixture().value + WORSE_BY:
+    """If a mixture may be better than the single model by a point, try smaller and larger multipliers of its kind."""
+    if game.excess(game.weights("single")) <= WORSE_BY:
         return
+    best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
     multiplier, at = game.multiplier_of(best), game.classifiers[best]
     for factor in AROUND if multiplier.any() else ():
         asked = factor * multiplier
