@@ -141,15 +141,17 @@ class Game:
     def is_settled(self, predictor: Predictor) -> bool:
         """Whether the predictor meets the tolerance and no mixture of the classifiers found beats it by `SETTLED`.
 
-        For a single model and for this mixture thresholds are not moved: that is for the end. A threshold at which a
-        weak model is nearly constant must not end the search for a better one.
+        For a single model and for this mixture thresholds are not moved: a threshold at which a weak model is nearly
+        constant must not end the search for a better one. A moved threshold does end it if the model is as good as the
+        plain one.
         """
         found = self.candidates
+        weights = self.weights(predictor)
         if predictor == "single":
+            if found.spread_of(weights).max() <= self.tol and weights @ found.errors <= found.errors[0] + SETTLED:
+                return True
             index = found.best_as_fitted(self.is_eligible, tol=self.tol)
             weights = np.eye(1, len(found.errors), index)[0]
-        else:
-            weights = self.weights(predictor)
         if found.spread_of(weights).max() > self.tol + 1e-12:
             return False
         best = found.mixture(self.tol, among=found.as_fitted | found.is_constant)
