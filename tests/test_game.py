@@ -1,12 +1,14 @@
 """Algorithm 1 on finite families, where the linear program and the theorem's bounds are exact."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 from fairalm.finite import FiniteOracle
 from fairalm.game import Game, Outcome, play
-from fairalm.methods import FairALMLinear, SecantALM, Unconstrained
+from fairalm.methods import AugmentedLagrangian, FairALMLinear, SecantALM, Unconstrained
 from fairalm.moments import Moments
 
 T = 10_000
@@ -176,3 +178,177 @@ def test_the_plain_model_is_chosen_only_if_it_was_played():
     assert game.weights("single").tolist() == [0.0, 1.0]
     game.record(0, np.array([0.0]))
     assert game.weights("single").tolist() == [1.0, 0.0]
+
+
+class Counted:
+    """A finite family that counts its answers."""
+
+    def __init__(self, errors, mu, counts=None):
+        self.family, self.tables = FiniteOracle(errors, mu, counts), []
+
+    def __call__(self, table, last):
+        self.tables.append(table)
+        return self.family(table, last)
+
+
+def smooth_family(n_groups=2, size=4000, seed=0):
+    """Errors that rise with the squared distance of the means from those of the plain model."""
+    rng = np.random.default_rng(seed)
+    plain = np.linspace(0.5, 0.2, n_groups)
+    mu = plain + rng.uniform(-0.25, 0.25, (size, n_groups)) * np.linspace(0, 1, size)[:, None]
+    return 0.2 + 0.4 * ((mu - plain) ** 2).sum(axis=1), mu[:, None, :]
+
+
+def exact_spread_value(errors, mu, tol, bound):
+    """min over q of e(q) + B (s(q) - tol)+, every pair of groups written out; one event."""
+    n, groups = mu.shape[0], mu.shape[2]
+    pairs = [(a, b) for a in range(groups) for b in range(groups) if a != b]
+    rows = [np.append(mu[:, 0, a] - mu[:, 0, b], -1.0) for a, b in pairs]
+    simplex = np.append(np.ones(n), 0.0)[None]
+    return linprog(np.append(errors, bound), A_ub=rows, b_ub=[tol] * len(rows), A_eq=simplex, b_eq=[1.0]).fun
+
+
+@pytest.mark.parametrize("method", [SecantALM(), FairALMLinear(eta=0.5), AugmentedLagrangian(eta=0.5), Unconstrained()])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_without_early_stop_every_round_is_played(method, n_groups):
+    """Even where the multipliers stand still; the same weights are not fitted again."""
+    oracle = Counted(*smooth_family(n_groups))
+    seen = []
+    game = play(
+        oracle, method, tol=0.02, max_iter=37, early_stop=False, on_round=lambda t, outcome: seen.append((t, outcome))
+    )
+    assert len(game.played) == len(game.multipliers) == len(game.result("single").history) == 37
+    assert [t for t, _ in seen] == list(range(1, 38))
+    assert [outcome.error for _, outcome in seen] == game.errors[game.played].tolist()
+    asked = [table for table in oracle.tables if table is not None]
+    assert not any(np.array_equal(one, other) for one, other in pairwise(asked))
+    if isinstance(method, Unconstrained):
+        assert oracle.tables == [None]
+
+
+@pytest.mark.parametrize(("n_groups", "tol"), [(2, 0.01), (2, 0.1), (3, 0.01), (3, 0.02), (5, 0.02), (8, 0.02)])
+def test_the_tolerance_is_between_any_two_groups(n_groups, tol):
+    """All classifiers with error 0.2 + 0.4 |mu - plain|²: the oracle's answer to weights w is mu = plain - w / 0.8."""
+    plain = 0.4 + np.random.default_rng(n_groups).uniform(-0.15, 0.15, n_groups)
+
+    def oracle(table, last):
+        mu = plain if table is None else plain - table[0] / 0.8
+        return outcome_of(0.2 + 0.4 * ((mu - plain) ** 2).sum(), mu)
+
+    game = play(oracle, SecantALM(), tol=tol)
+    result = game.result("single")
+    means = game.classifiers[int(game.weights("single").argmax())].moments.mu[0]
+    assert result.gap == pytest.approx(max(abs(a - b) for a in means for b in means))
+    assert result.gap <= tol
+    assert len(game.played) <= 12
+    band = np.linspace(plain.min(), plain.max(), 2001)[:, None]  # the nearest means with this spread lie in a band
+    exact = 0.2 + 0.4 * ((np.clip(plain, band - tol / 2, band + tol / 2) - plain) ** 2).sum(axis=1).min()
+    assert exact - 1e-6 <= result.error <= exact + 0.005
+    assert abs(result.history["gap"][0]) == pytest.approx(max(plain) - min(plain))
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 4])
+@pytest.mark.parametrize("predictor", ["single", "average", "mixture"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_certificate_bounds_the_excess(n_groups, predictor, seed):
+    """Of the predictor's cost over the best mixture of the whole family, whose answers the oracle gave."""
+    errors, mu = smooth_family(n_groups, size=500, seed=seed)
+    game = play(FiniteOracle(errors, mu), SecantALM(), tol=0.02, bound=1.0, predictor=predictor)
+    weights = game.weights(predictor)
+    mixed = np.tensordot(weights, game.candidates.mu[:, 0], 1)
+    cost = weights @ game.candidates.errors + max(np.ptp(mixed) - 0.02, 0.0)
+    excess = cost - exact_spread_value(errors, mu, 0.02, 1.0)
+    assert -1e-9 <= excess <= game.excess(weights) + 1e-9
+    assert game.result(predictor).optimality_gap == game.excess(weights)
+
+
+@pytest.mark.parametrize("n_groups", [3, 4])
+def test_best_mixture_of_more_groups_matches_the_program_on_the_whole_family(n_groups):
+    errors, mu = smooth_family(n_groups, size=500)
+    game = play(FiniteOracle(errors, mu), SecantALM(), tol=0.01, predictor="mixture")
+    weights = game.weights("mixture")
+    assert np.ptp(np.tensordot(weights, game.candidates.mu[:, 0], 1)) <= 0.01 + 1e-9
+    assert weights @ game.errors == pytest.approx(exact_spread_value(errors, mu, 0.01, 100.0), abs=2e-3)
+
+
+def outcome_of(error, mu, blocks=(), index=None):
+    mu = np.array([mu], dtype=float)
+    return Outcome(error, Moments(mu, np.ones_like(mu), mu.size, blocks), index)
+
+
+def test_settled_means_within_the_tolerance_and_not_beaten_by_a_mixture():
+    game = Game(outcome_of(0.1, [0.5, 0.2]), tol=0.01)
+    game.record(0, np.zeros(1))
+    assert not game.is_settled("single")  # out of tolerance
+    fair = game.add(outcome_of(0.3, [0.3, 0.295]), np.array([0.4]))
+    game.record(fair, np.array([0.4]))
+    assert not game.is_settled("average")
+    best = 0.3 - (0.3 - 0.1) * (0.01 - 0.005) / (0.3 - 0.005)  # the plain model as often as the tolerance allows
+    assert game.mixture().value == pytest.approx(best)
+    assert not game.is_settled("single")  # 0.3 points
+    assert game.is_settled("mixture")
+    fairer = game.add(outcome_of(0.1 + 0.19, [0.3, 0.291]), np.array([0.3]))
+    game.record(fairer, np.array([0.3]))
+    assert game.is_settled("single")
+
+
+def test_several_gaps_are_given_up_after_eight_rounds_without_a_better_model():
+    """Each answer has the same means, so nothing gets better."""
+    mu = np.tile(np.array([[0.5, 0.3, 0.2]]), (3, 1, 1))
+    oracle = Counted(np.array([0.1, 0.1, 0.1]), mu)
+    game = play(oracle, SecantALM(), tol=0.01, is_linear=False)
+    assert len(game.played) == 9
+    longer = play(Counted(np.array([0.1, 0.1, 0.1]), mu), SecantALM(), tol=0.01, early_stop=False, is_linear=False)
+    assert len(longer.played) == 50
+
+
+@pytest.mark.parametrize("resolution", [0.0, 0.02])
+def test_one_gap_is_not_closed_further_than_its_resolution(resolution):
+    errors, mu = smooth_family()
+    game = play(FiniteOracle(errors, mu), SecantALM(), tol=0.0, resolution=resolution, is_linear=False)
+    last = abs(game.gaps[game.played[-1], 0])
+    if resolution:
+        assert last <= resolution
+        assert (abs(game.gaps[game.played[:-1], 0]) > resolution).all()
+    else:
+        assert len(game.played) > len(play(FiniteOracle(errors, mu), SecantALM(), tol=0.0, resolution=0.02).played)
+
+
+def test_smaller_and_larger_multipliers_are_tried_where_a_mixture_is_a_point_better():
+    """Two classifiers far apart: the only fair one costs far more than their mixture."""
+    errors, gaps = np.array([0.1, 0.3]), np.array([0.3, 0.0])
+    mu = np.stack([0.3 + gaps, np.full(2, 0.3)], axis=-1)[:, None, :]
+    oracle = Counted(errors, mu)
+    game = play(oracle, SecantALM(), tol=0.05)
+    assert game.result("single").error - game.mixture().value > 0.01
+    fair = game.classifiers[int(game.weights("single").argmax())]
+    assert fair.model == 1
+    multiplier = game.multiplier_of(game.candidates.best_as_fitted(game.is_eligible, tol=0.05))[0]
+    tried = np.array([[factor * multiplier, -factor * multiplier] for factor in (0.85, 0.95, 1.05, 1.15)])
+    assert np.array(oracle.tables[-4:])[:, 0] == pytest.approx(tried)
+    assert len(game.classifiers) == len(set(game.played) | {0}) + 4
+    n = len(oracle.tables)
+    oracle.tables.clear()
+    play(oracle, SecantALM(), tol=0.05, predictor="mixture")
+    assert len(oracle.tables) < n
+
+
+def test_attributes_on_their_own_in_a_game():
+    """Two sexes and two races: differences within each are bounded, those between a sex and a race are not."""
+    game = Game(outcome_of(0.1, [0.5, 0.2, 0.9, 0.9], (2, 2)), tol=0.05)
+    game.record(0, np.zeros(4))
+    fair = game.add(outcome_of(0.2, [0.3, 0.28, 0.9, 0.86], (2, 2)), np.zeros(4))
+    game.record(fair, np.zeros(4))
+    assert game.candidates.blocks == (2, 2)
+    assert game.candidates.spread == pytest.approx(np.array([[0.3, 0.0], [0.02, 0.04]]))
+    assert game.weights("single").tolist() == [0.0, 1.0]
+    assert game.result("single").gap == pytest.approx(0.04)
+    weights = game.weights("mixture")
+    assert game.candidates.spread_of(weights) == pytest.approx([0.05, 0.04 * weights[1]])
+
+
+def test_the_cost_of_the_best_classifier_counts_every_spread():
+    game = Game(outcome_of(0.1, [0.5, 0.2, 0.9, 0.8], (2, 2)), tol=0.05, bound=0.5)
+    assert game.best_cost() == pytest.approx(0.1 + 0.5 * (0.25 + 0.05))
+    game.add(outcome_of(0.2, [0.3, 0.28, 0.9, 0.86], (2, 2)), np.zeros(4))
+    assert game.best_cost() == pytest.approx(0.2)

@@ -4,9 +4,9 @@ from dataclasses import FrozenInstanceError, dataclass
 import numpy as np
 import pytest
 
-from fairalm.cells import Event
-from fairalm.constraints import CONSTRAINTS, Constraint, ErrorParity
-from fairalm.moments import Moments, contrast
+from fairalm.cells import Cells, Compared, Event, Rows
+from fairalm.constraints import CONSTRAINTS, Constraint, EqualizedOdds, ErrorParity
+from fairalm.moments import Moments, contrast, is_pair, spread_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -214,7 +214,151 @@ def test_gap(n_groups):
             expected = [m - mean for m in mu[event]]
             assert (moments.gap[event] * counts[event]).sum() == pytest.approx(0, abs=1e-12)
         assert moments.gap[event] == pytest.approx(expected)
-    assert moments.max_gap == pytest.approx(max(abs(moments.gap).ravel()))
+    largest = [max(abs(a - b) for a in row for b in row) for row in mu]
+    assert moments.spread == pytest.approx(np.array(largest)[:, None])
+    assert moments.max_gap == pytest.approx(max(largest))
+
+
+@every_size
+def test_rows_within_their_tolerance_keep_any_two_groups_within_it(n_groups):
+    """tol for the gap of a pair, tol / 2 for deviations from a mean: then the spread is at most tol."""
+    rng, tol = np.random.default_rng(n_groups), 0.06
+    counts = rng.integers(1, 50, (1, n_groups)).astype(float)
+    for _ in range(200):
+        moments = Moments(0.3 + rng.uniform(-0.04, 0.04, (1, n_groups)), counts, 500.0)
+        row_tol = moments.row_tolerance(tol)
+        assert row_tol == (tol if n_groups == 2 else tol / 2)
+        if abs(moments.gap).max() <= row_tol:
+            assert moments.max_gap <= tol + 1e-12
+    at_the_limit = Moments(np.array([[0.3 + tol / 2, 0.3 - tol / 2] + [0.3] * (n_groups - 2)]), counts * 0 + 1, 10.0)
+    assert at_the_limit.max_gap == pytest.approx(tol)
+    assert abs(at_the_limit.gap).max() == pytest.approx(at_the_limit.row_tolerance(tol))
+
+
+def test_empty_cells_are_left_out_of_the_spread():
+    counts = np.array([[5.0, 0.0, 5.0], [0.0, 0.0, 5.0], [5.0, 5.0, 5.0]])
+    moments = Moments(np.array([[0.5, 0.0, 0.4], [0.0, 0.0, 0.9], [0.1, 0.3, 0.2]]), counts, 15.0)
+    assert moments.spread == pytest.approx(np.array([[0.1], [0.0], [0.2]]))
+    assert moments.max_gap == pytest.approx(0.2)
+
+
+# Several protected attributes, each on its own: two sexes and three races, crossed in six groups.
+
+BLOCKS = (2, 3)
+MEMBERSHIP = np.array(
+    [[sex == a for a in range(2)] + [race == b for b in range(3)] for sex in (0, 1) for race in range(3)]
+)
+COMPARED = Compared(MEMBERSHIP.astype(float), BLOCKS)
+
+
+def make_crossed(weighted, n=200):
+    rng = np.random.default_rng(7)
+    y, sex, race = rng.random(n) < 0.4, rng.integers(0, 2, n), rng.integers(0, 3, n)
+    return y, sex, race, rng.random(n), rng.uniform(0.1, 4, n) if weighted else None
+
+
+def compared_rows(criterion, y, sex, race, people):
+    return Rows(Cells.of(criterion(), 6, COMPARED), y, 3 * sex + race, people)
+
+
+@every_criterion
+@with_and_without
+def test_attributes_are_compared_each_on_its_own(criterion, weighted):
+    """The moments are those of two constraints side by side, one by sex and one by race."""
+    y, sex, race, loss, people = make_crossed(weighted)
+    moments = compared_rows(criterion, y, sex, race, people).moments(loss)
+    events = criterion().events(y)
+    parts = [slow_moments(events, own, k, loss, people) for own, k in ((sex, 2), (race, 3))]
+    assert moments.mu == pytest.approx(np.hstack([mu for mu, _ in parts]))
+    assert moments.counts == pytest.approx(np.hstack([counts for _, counts in parts]))
+    assert moments.total == pytest.approx(len(y) if people is None else people.sum())
+    assert moments.blocks == BLOCKS
+    expected = np.array([[np.ptp(mu[event]) for mu, _ in parts] for event in range(len(events))])
+    assert moments.spread == pytest.approx(expected)
+    assert moments.max_gap == pytest.approx(expected.max())
+    assert moments.row_tolerance(0.02) == 0.01
+    deviations = [mu - np.sum(mu * n, axis=1, keepdims=True) / n.sum(axis=1, keepdims=True) for mu, n in parts]
+    assert moments.gap == pytest.approx(np.hstack(deviations))
+
+
+@every_criterion
+@with_and_without
+def test_weights_of_attributes_add_up_on_a_row(criterion, weighted):
+    """The derivative of mean loss + sum of weight × mu over the cells of both attributes, by central differences."""
+    y, sex, race, loss, people = make_crossed(weighted, n=40)
+    events, rows = criterion().events(y), compared_rows(criterion, y, sex, race, people)
+    table = np.random.default_rng(1).normal(size=(len(events), 5))
+
+    def objective(losses):
+        by_sex, by_race = (slow_moments(events, own, k, losses, people)[0] for own, k in ((sex, 2), (race, 3)))
+        return np.average(losses, weights=people) + (table * np.hstack([by_sex, by_race])).sum()
+
+    step = 1e-5
+    slopes = [(objective(loss + step * e) - objective(loss - step * e)) / (2 * step) for e in np.eye(len(loss))]
+    assert rows.sample_weight(table, rows.moments(loss)) == pytest.approx(slopes, rel=1e-6, abs=1e-8)
+
+
+def test_loss_weights_of_attributes_by_hand():
+    """Female × Black has the weights of both its cells: 0.3 / 4 of the women with y and 0.5 / 3 of the Black ones."""
+    y = np.ones(6, dtype=bool)
+    sex, race = np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 2, 0, 1])
+    rows = Rows(Cells.of(ErrorParity(), 6, COMPARED), y, 3 * sex + race)
+    moments = rows.moments(np.array([1, 0, 1, 0, 1, 1]))
+    assert moments.mu == pytest.approx(np.array([[2 / 4, 1, 2 / 3, 1, 0]]))
+    table = rows.cells.loss_weights(np.array([[0.3, -0.3, 0.5, -0.1, -0.4]]), moments)
+    assert table.shape == (2, 6)
+    expected = [
+        [0.3 / 4 + 0.5 / 3, 0.3 / 4 - 0.1 / 2, 0.3 / 4 - 0.4],
+        [-0.3 / 2 + 0.5 / 3, -0.3 / 2 - 0.1 / 2, -0.3 / 2 - 0.4],
+    ]
+    assert table == pytest.approx(np.tile(np.ravel(expected), (2, 1)))
+    assert rows.sizes.tolist() == [[4, 2, 3, 2, 1]]
+
+
+def test_contrast_of_attributes_is_block_by_block():
+    counts = np.array([[10.0, 30.0, 5.0, 15.0, 20.0], [10.0, 30.0, 5.0, 0.0, 35.0]])
+    expected = np.zeros((2, 5, 5))
+    for event in range(2):
+        for columns in ([0, 1], [2, 3, 4]):
+            share = counts[event, columns] / counts[event, columns].sum()
+            expected[event][np.ix_(columns, columns)] = np.eye(len(columns)) - share
+    expected[1, 3] = 0  # the row of an empty cell
+    assert contrast(counts, BLOCKS) == pytest.approx(expected)
+    moments = Moments(np.random.default_rng(0).random((2, 5)), counts, 80.0, BLOCKS)
+    assert moments.row_share == pytest.approx(counts / 80)
+    pulled = moments.pull(np.random.default_rng(1).normal(size=(2, 5)))
+    for columns in ([0, 1], [2, 3, 4]):
+        assert pulled[:, columns].sum(axis=1) == pytest.approx(np.zeros(2), abs=1e-12)
+
+
+def test_one_attribute_with_blocks_is_one_without():
+    counts = np.array([[10.0, 30.0, 20.0]])
+    assert contrast(counts, (3,)) == pytest.approx(contrast(counts))
+    assert contrast(counts[:, :2], (2,)) == pytest.approx(np.array([[[1.0, -1.0]]]))
+    assert is_pair(2)
+    assert is_pair(2, (2,))
+    assert not is_pair(2, (1, 1))
+    assert not is_pair(3)
+
+
+def test_spread_of_many_at_once():
+    mu = np.random.default_rng(0).random((7, 2, 5))
+    found = spread_of(mu, BLOCKS)
+    assert found.shape == (7, 2, 2)
+    for n in range(7):
+        for event in range(2):
+            assert found[n, event] == pytest.approx([np.ptp(mu[n, event, :2]), np.ptp(mu[n, event, 2:])])
+
+
+def test_attributes_go_with_the_cells_into_other_arrays():
+    torch = pytest.importorskip("torch")
+    y, sex, race, loss, _ = make_crossed(weighted=False)
+    rows = Rows(Cells.of(EqualizedOdds(), 6, COMPARED), y, 3 * sex + race)
+    sums = np.vstack([rows.counts, rows.sums(loss)])
+    there = rows.cells.map(torch.from_numpy).moments(torch.from_numpy(sums))
+    assert there.mu.numpy() == pytest.approx(rows.moments(loss).mu)
+    assert there.gap.numpy() == pytest.approx(rows.moments(loss).gap)
+    assert there.spread.numpy() == pytest.approx(rows.moments(loss).spread)
 
 
 @every_size

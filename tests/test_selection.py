@@ -119,7 +119,8 @@ def test_grid_search_on_compas():
     X, y, groups, model = compas(dual_signal="heldout")
     choose = nvp(leave_out_constants=True)
     folds = [split(y, groups, test_size=0.25, random_state=seed) for seed in (0, 1)]
-    grid = {"estimator__logisticregression__C": [1e-7, 0.003, 0.1]}
+    steps = [DummyClassifier(), *(LogisticRegression(C=C, max_iter=1000) for C in (0.003, 0.1))]
+    grid = {"estimator__logisticregression": steps}
     with sklearn.config_context(enable_metadata_routing=True):
         model = model.set_fit_request(sensitive_features=True)
         search = GridSearchCV(model, grid, scoring=choose.scoring(), refit=choose, cv=folds)

@@ -76,8 +76,9 @@ def per_classifier(models: Models) -> Finding:
 def cancellation(models: Models) -> Finding:
     """d⁰ + d¹ = 0 is met by two gaps of opposite sign."""
     gaps = models.gaps(EqualizedOdds())
-    summed = best_mixture(models.errors, gaps.sum(axis=1, keepdims=True), tol=0.0, bound=BEYOND)
-    both = best_mixture(models.errors, gaps, tol=0.0, bound=BEYOND)
+    means = np.stack([gaps, np.zeros_like(gaps)], axis=-1)  # only their difference counts
+    summed = best_mixture(models.errors, means.sum(axis=1, keepdims=True), tol=0.0, bound=BEYOND)
+    both = best_mixture(models.errors, means, tol=0.0, bound=BEYOND)
     missed, alarms = map(float, summed.weights @ gaps)
     error, error_both = (float(mixture.weights @ models.errors) for mixture in (summed, both))
     text = (

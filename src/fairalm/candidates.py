@@ -9,7 +9,7 @@ import numpy as np
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Rows
 from fairalm.mixtures import Mixture, best_mixture, choose_single, penalised
-from fairalm.moments import spread_of
+from fairalm.moments import Moments, spread_of
 from fairalm.shifts import Shifts
 
 SETTLED = 2e-3  # a fifth of a point of error: a smaller gain is not worth another fit
@@ -49,6 +49,13 @@ class Candidates:
     wrong: FloatArray | None = None
     rows: Rows | None = None
     blocks: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, errors: FloatArray, moments: list[Moments]) -> Candidates:
+        """Classifiers of which no more is known than this: they have no shifts."""
+        mu = np.stack([np.asarray(part.mu, dtype=float) for part in moments])
+        spread, n = np.stack([part.spread.ravel() for part in moments]), np.arange(len(moments))
+        return cls(errors, mu, spread, n, np.zeros(len(n)), blocks=moments[0].blocks)
 
     @classmethod
     def measured(cls, rows: Rows, wrong: list[FloatArray], shifts: list[Shifts]) -> Candidates:
@@ -117,7 +124,7 @@ class Candidates:
             return self.is_constant
         selected = selected_by_group(self.rows, self.wrong).sum(-1) / self.rows.total
         rarer = np.minimum(selected, 1 - selected)
-        return np.asarray(rarer < NEARLY_CONSTANT * rarer[0])
+        return np.asarray(rarer <= NEARLY_CONSTANT * rarer[0])
 
 
 def selected_by_group(rows: Rows, wrong: FloatArray) -> FloatArray:

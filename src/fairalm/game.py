@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fairalm.arrays import Array, BoolArray, FloatArray
-from fairalm.candidates import SETTLED, WORSE_BY, Candidates, selected_by_group
+from fairalm.candidates import SETTLED, WORSE_BY, Candidates
 from fairalm.cells import Rows
 from fairalm.methods.base import Method
 from fairalm.mixtures import Mixture, lower_bound, penalised, saddle_gaps, size_of
@@ -88,14 +88,12 @@ class Game:
         """What can be returned: the classifiers found, in their order, then their shifts and the constants."""
         if self._candidates is None:
             found = self.classifiers
-            wrong = [outcome.wrong for outcome in found if outcome.wrong is not None]
-            shifts = [outcome.shifts for outcome in found if outcome.shifts is not None]
-            if self.rows is not None:
-                self._candidates = Candidates.measured(self.rows, wrong, shifts)
+            if self.rows is None:
+                self._candidates = Candidates.of(self.errors, [outcome.moments for outcome in found])
             else:
-                mu = np.stack([np.asarray(outcome.moments.mu, dtype=float) for outcome in found])
-                spread, n = np.stack([outcome.moments.spread.ravel() for outcome in found]), np.arange(len(found))
-                self._candidates = Candidates(self.errors, mu, spread, n, np.zeros(len(n)))
+                wrong = [outcome.wrong for outcome in found if outcome.wrong is not None]
+                shifts = [outcome.shifts for outcome in found if outcome.shifts is not None]
+                self._candidates = Candidates.measured(self.rows, wrong, shifts)
         return self._candidates
 
     def mixture(self) -> Mixture:
@@ -173,19 +171,15 @@ class Game:
         found, weights, played = self.candidates, self.weights(predictor), np.array(self.played)
         members = np.flatnonzero(weights)
         likeliest = int(found.fit[members[np.argmax(weights[members])]])
-        change, selection = None, np.full(2, np.nan)
+        change = None
         if self.rows is not None and found.wrong is not None:
-            both = np.stack([found.wrong[0], np.tensordot(weights, found.wrong, 1)])
-            change = GroupChange.of(self.rows, both)
-            selection = selected_by_group(self.rows, both).sum(-1) / self.rows.total
+            change = GroupChange.of(self.rows, np.stack([found.wrong[0], np.tensordot(weights, found.wrong, 1)]))
         return GameResult(
             weights=weights[members],
             models=[self.classifiers[i].model for i in found.fit[members]],
             shifts=found.by[members],
             error=float(weights @ found.errors),
             gap=float(found.spread_of(weights).max()),
-            selection=float(selection[1]),
-            plain_selection=float(selection[0]),
             constant_error=float(found.errors[found.is_constant].min()) if found.is_constant.any() else np.nan,
             dual=self.multiplier_of(likeliest).reshape(self.classifiers[0].moments.gap.shape),
             optimality_gap=self.excess(weights),

@@ -31,15 +31,17 @@ class GroupChange:
 
     tpr: FloatArray  # share predicted as the target among rows with the target label
     selection: FloatArray  # share predicted as the target
+    overall: FloatArray  # the same over all groups, shape (2,)
 
     @classmethod
     def of(cls, rows: Rows, wrong: FloatArray) -> GroupChange:
         """From the wrong predictions of both models, shape (2, 2, groups)."""
         found, selected, counts = rows.counts[1] - wrong[:, 1], selected_by_group(rows, wrong), rows.counts
+        overall = selected.sum(-1) / rows.total
         if rows.cells.compared is not None:
             found, selected, counts = (part @ rows.cells.compared.membership for part in (found, selected, counts))
         both = np.broadcast_to(counts[:, None], (2, 2, counts.shape[1]))
-        return cls(divide(found, both[1]), divide(selected, both.sum(0)))
+        return cls(divide(found, both[1]), divide(selected, both.sum(0)), overall)
 
     @property
     def is_levelled_down(self) -> bool:
@@ -67,8 +69,6 @@ class GameResult:
         How far the threshold of each is moved, in units of its margin: 0 as it was fitted, ±inf for a constant.
     error, gap : float
         Error, and largest difference between two groups, of the predictor, where gaps were measured.
-    selection, plain_selection : float
-        Share that the predictor, and the plain model, predict as the target.
     constant_error : float
         Error of the better constant; NaN if it was not measured.
     dual : array of shape (events, rows of C)
@@ -89,8 +89,6 @@ class GameResult:
     shifts: FloatArray
     error: float
     gap: float
-    selection: float
-    plain_selection: float
     constant_error: float
     dual: FloatArray
     optimality_gap: float
@@ -138,7 +136,9 @@ class GameResult:
         return f"{message}{advice} More rounds ({{max_iter}}) may reach it."
 
     def _constant(self) -> str:
-        ours, plain = self.selection, self.plain_selection
+        if self.change is None:
+            return ""
+        plain, ours = self.change.overall
         if not min(ours, 1 - ours) < NEARLY_CONSTANT * min(plain, 1 - plain):
             return ""
         return (

@@ -10,6 +10,7 @@ from fairalm.arrays import FloatArray
 from fairalm.cells import Rows
 
 SHIFTS = 100  # thresholds tried per classifier
+DISTINCT = 1e-9  # of the range of the margins: rows that are closer together are not told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,19 +30,30 @@ class Shifts:
 
     @classmethod
     def of(cls, rows: Rows, margin: FloatArray, n: int = SHIFTS) -> Shifts:
-        """Thresholds at the quantiles of the margins.
+        """Thresholds at the quantiles of the margins, and at both ends.
 
         >>> from fairalm import EqualOpportunity
         >>> rows = EqualOpportunity().rows([1, 0, 1, 0], np.array([0, 0, 1, 1]), n_groups=2)
-        >>> shifts = Shifts.of(rows, np.array([2.0, 1.0, -1.0, -2.0]), n=1)
+        >>> shifts = Shifts.of(rows, np.array([3.0, 2.0, -1.0, -2.0]), n=1)
         >>> shifts.by.tolist(), shifts.wrong.sum((1, 2)).tolist()
-        ([-inf, 0.0, inf], [2.0, 2.0, 2.0])
+        ([-inf, 0.5, inf], [2.0, 2.0, 2.0])
         """
-        inner = np.unique(np.quantile(margin, np.arange(1, n + 1) / (n + 1)))
+        inner = _quantiles(margin, rows.weight, n)
         place = np.searchsorted(inner, margin)  # the thresholds below the margin
         size = 2 * rows.cells.n_groups
         table = np.bincount(place * size + rows.code, rows.weight, minlength=(len(inner) + 1) * size)
-        missed = np.vstack([np.zeros(size), np.cumsum(table.reshape(-1, size), axis=0)])
-        wrong = missed.reshape(len(missed), 2, -1)
-        wrong[:, 0] = rows.counts[0] - wrong[:, 0]  # rows without the target label are wrong where they are selected
+        above = np.cumsum(table.reshape(-1, size)[::-1], axis=0)[::-1]
+        selected = np.vstack([above, np.zeros(size)]).reshape(-1, 2, rows.cells.n_groups)  # exactly 0 where nobody is
+        wrong = np.stack([selected[:, 0], rows.counts[1] - selected[:, 1]], axis=1)
         return cls(np.concatenate([[-np.inf], inner, [np.inf]]), wrong)
+
+
+def _quantiles(margin: FloatArray, weight: FloatArray, n: int) -> FloatArray:
+    """At most `n` thresholds, each half-way between two rows, so that it does not matter who wins a tie; none is 0."""
+    order = np.argsort(margin, kind="stable")
+    values, below = margin[order], np.cumsum(weight[order])
+    places = np.flatnonzero(np.diff(values) > DISTINCT * (values[-1] - values[0]))
+    chosen = np.unique(np.searchsorted(below[places], below[-1] * np.arange(1, n + 1) / (n + 1)))
+    places = places[chosen[chosen < len(places)]]
+    inner = (values[places] + values[places + 1]) / 2
+    return np.asarray(inner[inner != 0])

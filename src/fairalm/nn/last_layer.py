@@ -123,7 +123,7 @@ def refit_last_layer(
     >>> _ = torch.manual_seed(0)
     >>> group = torch.randint(2, (2000,))
     >>> y = (torch.rand(2000) < 0.3 + 0.4 * group).long()
-    >>> x = torch.stack([y + torch.randn(2000), group + torch.randn(2000)], dim=1)
+    >>> x = torch.stack([y + torch.randn(2000), group + 0.3 * torch.randn(2000)], dim=1)
     >>> net = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 1))
     >>> fair = refit_last_layer(net, DataLoader(TensorDataset(x, y, group), batch_size=500))
     >>> bool(fair.gap <= 0.01 < abs(fair.history["gap"][0]))
@@ -161,7 +161,7 @@ def refit_last_layer(
             rows=signal.measured,
             on_round=lambda t, now: update(t, f"error {100 * now.error:.1f} %, gap {100 * now.moments.max_gap:.1f}"),
         )
-    result = game.result("single")
+    result = game.result("last" if isinstance(method, Unconstrained) else "single")
     if not isinstance(method, Unconstrained):
         result.warn(signal.smallest_cell)
     assert isinstance(signal.learner, HeadLearner)

@@ -128,14 +128,15 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
     Examples
     --------
     >>> from fairalm import EqualOpportunity, FairALMClassifier
-    >>> from fairalm.datasets import load_german, preprocess
+    >>> from fairalm.datasets import load_compas, preprocess
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
-    >>> data = load_german()
-    >>> pipeline = make_pipeline(preprocess(data.X), LogisticRegression(max_iter=1000))
-    >>> clf = FairALMClassifier(pipeline, constraint=EqualOpportunity(tol=0.02), random_state=0)
-    >>> clf = clf.fit(data.X, data.y, sensitive_features=data.groups)
-    >>> bool(clf.gap_ <= 0.02)
+    >>> data = load_compas()
+    >>> X = data.features_frame(with_protected=True)
+    >>> pipeline = make_pipeline(preprocess(X), LogisticRegression())
+    >>> clf = FairALMClassifier(pipeline, constraint=EqualOpportunity(tol=0.01))
+    >>> clf = clf.fit(X, data.y, sensitive_features=data.groups)
+    >>> bool(clf.gap_ <= 0.01)
     True
     """
 
@@ -200,6 +201,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
             name = type(constraint).__name__
             message = f"{name} is not linear in the classifier, so it has no best mixture: pass {{predictor}}."
             raise InputError(message, predictor="single")
+        predictor: Predictor = "last" if isinstance(method, Unconstrained) else self.predictor
         with progress_bar(self.max_iter, shown=self.verbose, text="fitting") as update:
             game = play(
                 signal,
@@ -207,7 +209,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
                 tol=constraint.tol,
                 max_iter=self.max_iter,
                 bound=self.bound,
-                predictor=self.predictor,
+                predictor=predictor,
                 early_stop=self.early_stop,
                 resolution=0.5 / signal.smallest_cell,
                 is_linear=is_linear,
@@ -219,7 +221,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         self.n_oracle_calls_ = signal.n_fits
         self.dual_signal_ = signal.name
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
-        result = game.result(self.predictor)
+        result = game.result(predictor)
         assert isinstance(signal.learner, EstimatorLearner)
         self._keep(result, signal.learner, groups)
         if not isinstance(method, Unconstrained):
@@ -279,7 +281,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         if not is_numbers:
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        checks: dict[str, Any] = {"dtype": None, "accept_sparse": True, "ensure_all_finite": False}
+        checks: dict[str, Any] = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": False}
         return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
 
     def _keep(self, result: GameResult, learner: EstimatorLearner, groups: Groups) -> None:
