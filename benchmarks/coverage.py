@@ -3,7 +3,7 @@
     python benchmarks/coverage.py
 
 For differences and ratios of two rates the coverage is summed exactly over all pairs of counts; for the range over five
-groups it is simulated. Takes about a minute.
+groups, and for rows with weights, it is simulated. Takes about two minutes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import beta, binom, studentized_range
 
-from fairalm.measures import difference_interval, rate_interval, ratio_interval
+from fairalm.measures import difference_interval, range_interval, rate_interval, ratio_interval
+from fairalm.measures.weights import WeightSums
 
 Z = ndtri(0.975)
 SIZES, RATES = (10, 30, 300), (0.02, 0.2, 0.5)
@@ -246,8 +247,68 @@ def range_ends(k: np.ndarray, n: np.ndarray, z: float) -> Ends:
     return np.maximum(np.max(lower, axis=0), 0), np.max(upper, axis=0)
 
 
+def print_attributes(draws: int = 5000) -> None:
+    """Coverage of the largest range over two attributes of the same people, each compared on its own."""
+    sizes, shares = (100, 300, 1000, 3000), np.outer([0.6, 0.4], [0.7, 0.2, 0.1])  # sex x race
+    effects = [(0.0, 0.0), (0.1, 0.0), (0.0, 0.1), (0.05, 0.05), (0.1, 0.1), (0.2, 0.1)]
+    rng, coverage = np.random.default_rng(0), []
+    for n, p, (sex, race) in itertools.product(sizes, (0.05, 0.2, 0.5), effects):
+        rates = p + sex * np.array([[0], [1]]) + race * np.array([[0, 0, 1]])
+        people = rng.multinomial(n, shares.ravel(), size=draws).reshape(draws, 2, 3)
+        selected = rng.binomial(people, rates)
+        k, m = (np.stack([_padded(table.sum(2)), table.sum(1)], axis=1) for table in (selected, people))
+        truth = max(np.ptp((rates * shares).sum(axis) / shares.sum(axis)) for axis in (0, 1))
+        low, high = range_interval(k, m)
+        coverage.append(((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean())
+    print(f"\nLargest range over two attributes (2 and 3 groups), n in {sizes}: {draws} draws each")
+    print(f"  lowest {min(coverage):.4f}, mean {np.mean(coverage):.4f}")
+
+
+def _padded(table: np.ndarray) -> np.ndarray:
+    return np.pad(table, ((0, 0), (0, 1)))
+
+
+def weighted_cells(rng, draws: int, n: int, p: float, sigma: float, tilt: float) -> tuple[np.ndarray, ...]:
+    """Weighted rate, effective size and sum of weights of simulated cells, and the true rate.
+
+    Weights are log-normal. Rows above the median weight have the rate p (1 + tilt), the others p (1 - tilt).
+    """
+    w = rng.lognormal(0.0, sigma, (draws, n))
+    heavy = ndtr(sigma)  # share of the weight in rows above the median
+    h = rng.random((draws, n)) < p * (1 + tilt * np.sign(w - 1))
+    sums, squares = ({"tp": (part * h).sum(1), "fn": (part * ~h).sum(1)} for part in (w, w**2))
+    k, size = WeightSums(sums, squares, 1.0).effective(("tp",), ("tp", "fn"))
+    return k / size, size, w.sum(1), np.array(p * (1 + tilt * (2 * heavy - 1)))
+
+
+def print_weighted(draws: int = 4000) -> None:
+    """Compare the sizes that an interval can be computed from where rows have weights."""
+    sizes, rates, sigmas = (30, 100, 300, 1000), (0.05, 0.2, 0.5), (0.5, 1.0)
+    print(f"\nRows with log-normal weights (sigma {sigmas}): n in {sizes}, p in {rates}; {draws} draws each")
+    rng = np.random.default_rng(0)
+    for tilt in (0.0, 0.3, 0.6):
+        covered: dict[str, list[float]] = {}
+        for n, p, sigma in itertools.product(sizes, rates, sigmas):
+            cells = [weighted_cells(rng, draws, n, each, sigma, tilt) for each in (p, 0.5 * p)]
+            named = {"Kish's effective size (ours)": 1, "number of rows": None, "sum of the weights": 2}
+            for name, place in named.items():
+                (r0, *_, t0), (r1, *_, t1) = cells
+                n0, n1 = (n if place is None else cell[place] for cell in cells)
+                for what, truth, (low, high) in (
+                    ("rate", t0, rate_interval(r0 * n0, n0)),
+                    ("difference", t0 - t1, difference_interval(r0 * n0, n0, r1 * n1, n1)),
+                ):
+                    inside = float(((low <= truth) & (truth <= high)).mean())
+                    covered.setdefault(f"{name}, {what}", []).append(inside)
+        print(f"  rates of heavy and light rows: p (1 ± {tilt})")
+        for name, shares in covered.items():
+            print(f"    {name:40} lowest {min(shares):.4f}, mean {np.mean(shares):.4f}, highest {max(shares):.4f}")
+
+
 if __name__ == "__main__":
     print_rates()
     print_differences()
     print_ratios()
     print_ranges()
+    print_attributes()
+    print_weighted()

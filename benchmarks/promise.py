@@ -170,7 +170,8 @@ def tolerance_markdown(table):
 
 def adult_problem(*protected):
     data = load("adult").protect(*protected)
-    X, y, s = data.features_frame(with_protected=True), data.y, data.groups.to_numpy()
+    X, y = data.features_frame(with_protected=True), data.y
+    s = data.frame[list(protected)].agg(" × ".join, axis=1).to_numpy()
     train, test = split(y, s, random_state=0)
     return X.iloc[train], y[train], s[train], X.iloc[test], y[test], s[test]
 
@@ -337,9 +338,7 @@ def main():
     parser.add_argument("--parts", default="tolerance,groups,boosting")
     parser.add_argument("--problems", help="part of the names of the problems of 'groups'")
     parser.add_argument("--csv", type=Path, help="folder for one .csv file per part")
-    parser.add_argument(
-        "--write", type=Path, help="a page with <!-- tolerance -->, <!-- groups --> and <!-- boosting -->"
-    )
+    parser.add_argument("--write", type=Path, help="a page with a pair of markers per part")
     options = parser.parse_args()
     chosen = [title for title in PROBLEMS if (options.problems or "") in title]
     runs = {

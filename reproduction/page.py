@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairalm.measures import splits_entry
+from fairalm.measures.rates import as_groups
 from fairalm.report.facts import gather
 from fairalm.report.maps import Maps
 from fairalm.report.page import write_page
@@ -63,9 +63,7 @@ def as_run(page: Page, command: str) -> dict[str, Any] | None:
         return None
     data, frame = page.data, page.data.frame
     groups = np.asarray(data.groups if page.groups is None else page.groups).astype(str)
-    names, codes = np.unique(groups, return_inverse=True)
-    coded: Any = SimpleNamespace(names=names, codes=codes)
-    entry = data_entry(page.name, frame, frame[data.target], coded)
+    entry = data_entry(page.name, frame, frame[data.target], as_groups(groups, len(groups)))
     parts: Any = frame["split"].value_counts() if "split" in frame else {}
     entry |= {part: int(parts[part]) for part in ("train", "test") if part in parts}
     seeds = sorted({model.seed for model in tested if model.seed is not None}) or [0]

@@ -13,11 +13,11 @@ ROOT = Path(fairalm.__file__).parent
 
 #: A module may import from its own layer and from those before it.
 LAYERS = [
-    {"arrays", "exceptions", "_validation", "console", "progress"},
+    {"arrays", "exceptions", "_coding", "_validation", "console", "progress"},
     {"files"},
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
-    {"mixtures", "shifts", "candidates", "result", "game", "finite", "signals", "selection", "parameters"},
+    {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection", "parameters"},
     {"sklearn", "nn"},
     {"vision"},
     {"runs"},

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from scipy.sparse import dok_array
 
-from fairalm._validation import Groups, check_binary, check_same_index, encode_groups, group_name, no_such
+from fairalm._coding import group_name
+from fairalm._validation import Groups, check_binary, check_same_index, encode_groups, no_such
 from fairalm.exceptions import InputError
 
 WORDS = ["b", "a", "b", "c"]
@@ -535,3 +536,61 @@ def test_missing_labels(y):
 def test_labels_of_mixed_types():
     with pytest.raises(InputError):
         check_binary(np.array([0, "a"], dtype=object))
+
+
+# Several attributes, each on its own.
+
+
+TWO_COLUMNS = {"sex": ["F", "M", "F", "M", "F", "M"], "race": ["x", "x", "y", "z", "z", "x"]}
+
+
+def test_separate_attributes_keep_the_crossed_groups_and_say_where_each_belongs():
+    crossed, separate = (encode_groups(TWO_COLUMNS, attributes=how) for how in ("crossed", "separate"))
+    assert (separate.codes.tolist(), separate.labels) == (crossed.codes.tolist(), crossed.labels)
+    assert crossed.attributes == ()
+    assert (crossed.blocks, crossed.compared) == ((5,), crossed.names)
+    assert crossed.membership.tolist() == np.eye(5).tolist()
+    assert separate.blocks == (2, 3)
+    assert separate.compared == ("sex = F", "sex = M", "race = x", "race = y", "race = z")
+    for code, label in enumerate(separate.labels):
+        own = [f"sex = {label[0]}", f"race = {label[1]}"]
+        assert [name for name, on in zip(separate.compared, separate.membership[code], strict=True) if on] == own
+        assert tuple(part.labels[part.of[code]] for part in separate.attributes) == label
+    assert separate.membership.dtype == float
+    sex, race = separate.apart
+    assert (sex.codes.tolist(), race.codes.tolist()) == ([0, 1, 0, 1, 0, 1], [0, 0, 1, 2, 2, 0])
+    assert separate.take([1, 2]).apart[1].codes.tolist() == [0, 1]
+
+
+def test_separate_attributes_are_merged_and_dropped_each_on_its_own():
+    columns = {"sex": ["F", "M", None, "F", "M", "M"], "race": ["x", "x", "y", "y", None, "z"]}
+    groups = encode_groups(columns, attributes="separate", missing="drop")
+    assert groups.compared == ("sex = F", "sex = M", "race = x", "race = y", "race = z")
+    assert [part.codes.tolist() for part in groups.apart] == [[0, 1, -1, 0, -1, 1], [0, 0, -1, 1, -1, 2]]
+    merged = encode_groups(columns, attributes="separate", missing="drop", merge_below=2)
+    assert merged.compared == ("sex = F", "sex = M", "race = x", "race = other")
+    assert merged.labels == (("F", "x"), ("F", "other"), ("M", "x"), ("M", "other"))
+    kept = encode_groups(columns, attributes="separate", missing="group")
+    assert kept.compared[:3] == ("sex = F", "sex = M", "sex = missing")
+    assert kept.blocks == (3, 4)
+
+
+def test_one_column_on_its_own_is_the_column():
+    assert encoded(WORDS, attributes="separate") == (WORDS_CODES, WORDS_LABELS)
+    assert encode_groups({"sex": ["F", "M"]}, attributes="separate").compared == ("F", "M")
+
+
+def test_separate_attributes_that_cannot_be_compared_are_refused():
+    with pytest.raises(InputError, match=r"attribute 'race' has 1 group \('x'\): at least 2"):
+        encode_groups({"sex": ["F", "M"], "race": ["x", "x"]}, attributes="separate")
+    with pytest.raises(InputError, match="attributes must be one of crossed, separate; got 'each'"):
+        encode_groups(TWO_COLUMNS, attributes="each")
+    twice = pd.DataFrame([["F", "x"], ["M", "y"]], columns=["a", "a"])
+    with pytest.raises(InputError, match="must have different names; got a, a"):
+        encode_groups(twice, attributes="separate")
+
+
+def test_a_separate_attribute_may_be_no_id():
+    columns = {"sex": ["F", "M"] * 50, "name": [f"person {i}" for i in range(100)]}
+    with pytest.raises(InputError, match="'name' has 100 groups in 100 rows"):
+        encode_groups(columns, attributes="separate")

@@ -114,7 +114,8 @@ def measures(counts: Counts, protected: str) -> dict[str, Measure]:
     >>> print(measures({"tn": [9, 9], "fp": [2, 0], "fn": [0, 1], "tp": [5, 3]}, "Male")["precision"])
     80.0 % [49.0, 95.6]
     """
-    rates = GroupRates(GROUPS[protected], **{name: np.asarray(values) for name, values in counts.items()}, target=1)
+    tp, fp, tn, fn = (np.asarray(counts[name]) for name in ("tp", "fp", "tn", "fn"))
+    rates = GroupRates(GROUPS[protected], tp=tp, fp=fp, tn=tn, fn=fn, target=1)
     right = sum(counts["tp"])
     n = right + sum(counts["fp"])
     precision = Measure("precision", None, None, None, 0, 0, note="undefined (0 people predicted to have it)")

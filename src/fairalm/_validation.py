@@ -6,24 +6,23 @@ import difflib
 import re
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm.arrays import IntArray
+from fairalm._coding import check_not_ids, cross, factorize, group_name, merge_small, recode
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 
 Missing = Literal["error", "drop", "group"]
+Attributes = Literal["crossed", "separate"]
 Named = TypeVar("Named")
 
 MISSING: tuple[Missing, ...] = get_args(Missing)
-MISSING_LABEL = "missing"
-OTHER_LABEL = "other"
-MOST_GROUPS = 200  # the largest of so many differences is chance, and tables of pairs of groups get large
-SOME_GROUPS, FEWEST_ROWS = 50, 10  # with more groups of fewer rows on average, a cell has fewer than 5: is it an id?
+ATTRIBUTES: tuple[Attributes, ...] = get_args(Attributes)
 
 
 def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
@@ -84,15 +83,26 @@ def check_same_index(**arguments: Any) -> None:
 
 
 @dataclass(frozen=True)
+class Attribute:
+    """A protected column on its own: its name and values, and the value `of` each crossed group, as a code."""
+
+    name: str
+    labels: tuple[Hashable, ...]
+    of: IntArray
+
+
+@dataclass(frozen=True)
 class Groups:
     """The protected attribute as codes 0..K-1 and the labels they stand for.
 
     A code of -1 marks a row to leave out (``missing="drop"``). With several protected columns a label is a
-    tuple, one value per column.
+    tuple, one value per column. These crossed groups are compared, unless there are `attributes`: then each of them is
+    compared on its own, its values with one another.
     """
 
     codes: IntArray
     labels: tuple[Hashable, ...]
+    attributes: tuple[Attribute, ...] = ()
 
     @property
     def n_groups(self) -> int:
@@ -109,16 +119,36 @@ class Groups:
         """Rows in each group."""
         return np.bincount(self.codes[self.codes >= 0], minlength=self.n_groups).astype(np.int64)
 
+    def take(self, rows: Any) -> Groups:
+        """The groups of some rows; a group that has none is kept."""
+        return replace(self, codes=self.codes[rows])
 
-def group_name(label: Hashable) -> str:
-    """Text for a group label.
+    @property
+    def apart(self) -> tuple[Groups, ...]:
+        """The groups that are compared with one another: those of each attribute, "sex = Female"; itself if crossed."""
+        return tuple(
+            Groups(
+                np.where(self.codes >= 0, attribute.of[self.codes], -1),
+                tuple(f"{attribute.name} = {label}" for label in attribute.labels),
+            )
+            for attribute in self.attributes
+        ) or (self,)
 
-    >>> group_name(("Female", "Black"))
-    'Female × Black'
-    """
-    if isinstance(label, tuple):
-        return " × ".join(str(part) for part in label)
-    return str(label)
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """How many groups each attribute has."""
+        return tuple(groups.n_groups for groups in self.apart)
+
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Names of the groups of all attributes, one attribute after the other."""
+        return tuple(name for groups in self.apart for name in groups.names)
+
+    @property
+    def membership(self) -> FloatArray:
+        """Which crossed group (row) belongs to which compared group (column): 1 or 0."""
+        parts = [np.eye(len(attribute.labels))[attribute.of] for attribute in self.attributes]
+        return np.hstack(parts or [np.eye(self.n_groups)])
 
 
 def encode_groups(
@@ -128,6 +158,7 @@ def encode_groups(
     missing: Missing = "error",
     merge_below: int | None = None,
     min_groups: int = 2,
+    attributes: Attributes = "crossed",
     refuse_ids: bool = True,
 ) -> Groups:
     """Turn one or several protected columns into group codes.
@@ -135,7 +166,7 @@ def encode_groups(
     Parameters
     ----------
     sensitive_features : array-like, Series, data frame or dict of columns
-        One value per row, of any hashable type. Several columns are crossed.
+        One value per row, of any hashable type.
     n_rows : int, optional
         How many rows the data has; a different length is an error.
     missing : {"error", "drop", "group"}
@@ -144,6 +175,9 @@ def encode_groups(
         Groups with fewer rows than this are merged into one called "other".
     min_groups : int
         Fewer groups than this are an error.
+    attributes : {"crossed", "separate"}
+        Several columns: compare the combinations of their values, or the values of each column on its own. Then
+        the other settings are about each column.
     refuse_ids : bool
         Refuse so many groups that the column seems to be an id; False where the groups are known or only listed.
 
@@ -153,8 +187,11 @@ def encode_groups(
     ('a', 'b')
     >>> encode_groups({"sex": ["F", "M"], "race": ["x", "y"]}).names
     ('F × x', 'M × y')
+    >>> encode_groups({"sex": ["F", "M"], "race": ["x", "y"]}, attributes="separate").compared
+    ('sex = F', 'sex = M', 'race = x', 'race = y')
     """
     check_parameter("missing", missing, MISSING)
+    check_parameter("attributes", attributes, ATTRIBUTES)
     frame = _as_columns(sensitive_features)
     if n_rows is not None and len(frame) != n_rows:
         raise InputError(f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row.")
@@ -166,35 +203,34 @@ def encode_groups(
             f" ({columns}): fill them, or pass {{missing}} to leave these rows out ('group' makes them a group).",
             missing="drop",
         )
-    codes, labels = _factorize(frame, absent)
-    if missing == "drop":
-        codes, labels = _recode(np.where(absent.any(axis=1).to_numpy(), -1, codes), labels)
-    if merge_below is not None:
-        codes, labels = _merge_small(codes, labels, merge_below)
-    if refuse_ids:
-        _refuse_ids(frame.columns, codes, labels)
-    if len(labels) < min_groups:
-        only = ", ".join(repr(group_name(label)) for label in labels) or "none"
-        raise InputError(
-            f"The protected attribute has {len(labels)} group ({only}): at least {min_groups} are needed to compare."
-        )
-    return Groups(codes, labels)
-
-
-def _refuse_ids(columns: Iterable[Any], codes: IntArray, labels: tuple[Hashable, ...]) -> None:
-    """Refuse more groups than can be compared."""
-    n_rows, n_groups = int((codes >= 0).sum()), len(labels)
-    if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
-        why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
-    elif n_groups > MOST_GROUPS:
-        why = f"more than the {MOST_GROUPS} that can be compared: among so many, some differ by chance."
-    else:
-        return
-    raise InputError(
-        f"The protected column {' × '.join(repr(name) for name in columns)} has {n_groups:,} groups in {n_rows:,} rows,"
-        f" {why} Name another column, or merge small groups ({{merge_below}}).",
-        merge_below=...,
-    )
+    left_out = absent.any(axis=1).to_numpy() & (missing == "drop")
+    n_columns = frame.shape[1] if attributes == "separate" else 1
+    if n_columns > 1 and not frame.columns.is_unique:
+        raise InputError(f"The protected columns must have different names; got {', '.join(map(str, frame.columns))}.")
+    coded = []
+    for places in np.array_split(np.arange(frame.shape[1]), n_columns):
+        codes, labels = factorize(frame.iloc[:, places], absent.iloc[:, places])
+        codes, labels = recode(np.where(left_out, -1, codes), labels)
+        if merge_below is not None:
+            codes, labels = merge_small(codes, labels, merge_below)
+        if refuse_ids:
+            check_not_ids(frame.columns[places], codes, labels)
+        if len(labels) < min_groups:
+            which = f" {frame.columns[places[0]]!r}" if n_columns > 1 else ""
+            only = ", ".join(repr(group_name(label)) for label in labels) or "none"
+            raise InputError(
+                f"The protected attribute{which} has {len(labels)} group ({only}): at least {min_groups} are needed to"
+                " compare."
+            )
+        coded.append((codes, labels))
+    if len(coded) == 1:
+        return Groups(*coded[0])
+    codes, of = cross([codes for codes, _ in coded])
+    parts = [
+        Attribute(str(name), labels, values) for name, (_, labels), values in zip(frame.columns, coded, of, strict=True)
+    ]
+    crossed = zip(*([part.labels[value] for value in part.of] for part in parts), strict=True)
+    return Groups(codes, tuple(crossed), tuple(parts))
 
 
 def _as_columns(sensitive_features: Any) -> pd.DataFrame:
@@ -246,60 +282,6 @@ def _object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
             for row, value in enumerate(column):
                 values[row, i] = value
     return pd.DataFrame(values, columns=names, dtype=object)
-
-
-def _unused(label: str, taken: Iterable[Any]) -> str:
-    """The label, with stars appended until no value in `taken` has that name."""
-    present = {str(value) for value in taken}
-    while label in present:
-        label += "*"
-    return label
-
-
-def _factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Codes over the combinations that occur, in sorted order of their labels."""
-    columns = []
-    for i in range(frame.shape[1]):
-        values, holes = frame.iloc[:, i].to_numpy(dtype=object), absent.iloc[:, i].to_numpy()
-        if holes.any():
-            values = np.where(holes, _unused(MISSING_LABEL, values[~holes]), values)
-        columns.append(values)
-    keys = columns[0]
-    if len(columns) > 1:
-        keys = np.empty(len(frame), dtype=object)
-        keys[:] = list(zip(*columns, strict=True))
-    try:
-        codes, uniques = pd.factorize(keys)
-    except TypeError as error:
-        raise InputError(f"Group values must be hashable: {error}.") from error
-    labels = list(uniques)
-    try:
-        order = sorted(range(len(labels)), key=lambda i: labels[i])
-    except TypeError:
-        order = sorted(range(len(labels)), key=lambda i: (group_name(labels[i]), type(labels[i]).__name__))
-    rank = np.empty(len(labels), dtype=np.int64)
-    rank[order] = np.arange(len(labels))
-    plain = [labels[i].item() if isinstance(labels[i], np.generic) else labels[i] for i in order]
-    return rank[codes] if len(codes) else np.empty(0, np.int64), tuple(plain)
-
-
-def _recode(codes: IntArray, labels: tuple[Hashable, ...]) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Codes without gaps, after dropping labels that no row has; -1 stays -1."""
-    used = np.unique(codes[codes >= 0])
-    new = np.full(len(labels) + 1, -1, dtype=np.int64)
-    new[used] = np.arange(len(used))
-    return new[codes], tuple(labels[i] for i in used)
-
-
-def _merge_small(
-    codes: IntArray, labels: tuple[Hashable, ...], merge_below: int
-) -> tuple[IntArray, tuple[Hashable, ...]]:
-    sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
-    small = sizes < merge_below
-    if not small.any():
-        return codes, labels
-    merged = np.where((codes >= 0) & small[codes], len(labels), codes)
-    return _recode(merged, (*labels, _unused(OTHER_LABEL, labels)))
 
 
 def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], tuple[Any, Any]]:

@@ -189,7 +189,12 @@ class PredictiveParity(Constraint):
 
 
 def check_cells(
-    constraint: Constraint, positive: BoolArray, group: IntArray, names: tuple[str, ...], classes: tuple[Any, Any]
+    constraint: Constraint,
+    positive: BoolArray,
+    group: IntArray,
+    names: tuple[str, ...],
+    classes: tuple[Any, Any],
+    compared: Compared | None = None,
 ) -> None:
     """Refuse data with an empty cell, and warn of cells too small to judge.
 
@@ -201,11 +206,14 @@ def check_cells(
     group : int array of shape (n,)
         Group codes.
     names : tuple of str
-        The groups.
+        The groups that are compared.
     classes : (other, target)
         The labels.
+    compared : Compared, optional
+        How groups belong to them, with several protected attributes.
     """
-    rows = constraint.rows(positive, group, len(names))
+    n_groups = len(names) if compared is None else len(compared.membership)
+    rows = constraint.rows(positive, group, n_groups, compared=compared)
     for event, sizes in zip(rows.cells.names, rows.sizes, strict=True):
         if (sizes == 0).any():
             where, name = event.replace("target", repr(classes[1])), type(constraint).__name__

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairalm.arrays import Array, FloatArray
-from fairalm.game import Outcome
 from fairalm.moments import Moments
+from fairalm.outcome import Outcome
 
 
 class FiniteOracle:

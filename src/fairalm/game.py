@@ -1,13 +1,12 @@
 """Algorithm 1: the game between the classifier and the multipliers, over any oracle.
 
 The oracle is a callable that answers a table of weights with a classifier's error and moments. :mod:`fairalm.signals`
-has those that fit models; a finite family of classifiers is the simplest one.
+has those that fit models; :mod:`fairalm.finite` has the simplest one, a finite family of classifiers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,51 +16,13 @@ from fairalm.candidates import SETTLED, WORSE_BY, Candidates
 from fairalm.cells import Rows
 from fairalm.methods.base import Method
 from fairalm.mixtures import Mixture, lower_bound, penalised, saddle_gaps, size_of
-from fairalm.moments import Moments
+from fairalm.outcome import Oracle, Outcome
 from fairalm.result import GameResult, GroupChange, history_table
-from fairalm.shifts import Shifts
 
 Predictor = Literal["single", "last", "average", "mixture"]
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
 AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
 PATIENCE = 8  # rounds without a better single model, after which several gaps are given up
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A classifier as the game sees it.
-
-    Parameters
-    ----------
-    error : float
-        Its 0/1 error.
-    moments : Moments
-        The means of its cells, on the data that moves the multipliers.
-    model : object
-        The classifier itself.
-    fit_moments : Moments, optional
-        The means of its cells on the data it was fitted on, where that is other data.
-    wrong : array of shape (2, groups), optional
-        Weight of its wrong predictions by label and group.
-    shifts : Shifts, optional
-        The same with its threshold moved.
-    """
-
-    error: float
-    moments: Moments
-    model: Any = None
-    fit_moments: Moments | None = None
-    wrong: FloatArray | None = None
-    shifts: Shifts | None = None
-
-    @property
-    def gap(self) -> FloatArray:
-        """The gaps as a vector; 1, the worst possible, where a cell is empty and the gap is unknown."""
-        return np.where(self.moments.defined, self.moments.gap, 1.0).astype(float).ravel()
-
-
-#: (table of weights or None for the plain fit, the last classifier or None) -> the new classifier
-Oracle = Callable[[Array | None, Outcome | None], Outcome]
 
 
 class Game:
@@ -178,15 +139,17 @@ class Game:
     def is_settled(self, predictor: Predictor) -> bool:
         """Whether the predictor meets the tolerance and no mixture of the classifiers found beats it by `SETTLED`.
 
-        For a single model and for this mixture thresholds are not moved: that is for the end. A threshold at which a
-        weak model is nearly constant must not end the search for a better one.
+        For a single model and for this mixture thresholds are not moved: a threshold at which a weak model is nearly
+        constant must not end the search for a better one. A moved threshold does end it if the model is as good as the
+        plain one.
         """
         found = self.candidates
+        weights = self.weights(predictor)
         if predictor == "single":
+            if found.spread_of(weights).max() <= self.tol and weights @ found.errors <= found.errors[0] + SETTLED:
+                return True
             index = found.best_as_fitted(self.is_eligible, tol=self.tol)
             weights = np.eye(1, len(found.errors), index)[0]
-        else:
-            weights = self.weights(predictor)
         if found.spread_of(weights).max() > self.tol + 1e-12:
             return False
         best = found.mixture(self.tol, among=found.as_fitted | found.is_constant)
@@ -309,11 +272,10 @@ def play(
 
 
 def _look_around(game: Game, oracle: Oracle) -> None:
-    """If a mixture is better than the single model by a point, try smaller and larger multipliers of the same kind."""
-    best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
-    cost = game.candidates.cost(game.weights("single"), tol=game.tol, bound=game.bound)
-    if cost <= game.mixture().value + WORSE_BY:
+    """If a mixture may be better than the single model by a point, try smaller and larger multipliers of its kind."""
+    if game.excess(game.weights("single")) <= WORSE_BY:
         return
+    best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
     multiplier, at = game.multiplier_of(best), game.classifiers[best]
     for factor in AROUND if multiplier.any() else ():
         asked = factor * multiplier

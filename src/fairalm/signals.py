@@ -14,12 +14,12 @@ import numpy as np
 from fairalm.arrays import Array, FloatArray, IntArray
 from fairalm.cells import Rows
 from fairalm.exceptions import InputError
-from fairalm.game import Outcome
 from fairalm.moments import Moments
+from fairalm.outcome import Outcome
 from fairalm.shifts import Shifts
 
 ROWS_PER_COEFFICIENT = 100  # above this a linear model is too small to fit the noise of single rows
-CRITICAL = 3.0  # standard errors between training and out-of-fold rates that are not put down to chance
+CRITICAL = 4.0  # standard errors between training and out-of-fold rates that are not put down to chance
 MATERIAL = 0.01  # a point: smaller differences do no harm, even if they are certain
 
 

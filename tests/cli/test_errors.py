@@ -76,6 +76,8 @@ def test_what_is_in_the_table(run, people, tmp_path, name, message):
         (("--predictor", "best"), "There is no predictor 'best'"),
         (("--dual-signal", "test"), "There is no dual signal 'test'"),
         (("--missing", "ignore"), "--missing must be one of error, drop, group; got 'ignore'"),
+        (("--attributes", "each"), "--attributes must be one of crossed, separate; got 'each'"),
+        (("--attributes", "separate", "--estimator", "mlp"), "--attributes separate is not for --estimator mlp"),
         (("--eta", "0.1"), "The method 'secant' has no step size"),
         (("--method", "l2", "--eta", "-1"), "must be positive"),
         (("--method", "l2", "--eta", "inf"), "--eta must be a positive number"),

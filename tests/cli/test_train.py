@@ -180,6 +180,30 @@ def test_several_protected_columns_are_crossed_and_small_groups_merged(run, peop
     assert "each group against the mean of all" in " ".join(out.split())
 
 
+def test_each_protected_column_on_its_own(run, people, tmp_path):
+    people.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--target", "hired", "--protected", "sex", "--protected", "town", "--attributes", "separate")
+    code, out, _ = run("train", "p.csv", *options, "--tol", "0.2", "-o", "r")
+    assert code == 0
+    names = ["sex = F", "sex = M", "town = a", "town = b", "town = c"]
+    for name in names:
+        assert f"  {name} " in out
+    assert "×" not in out
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    assert list(metrics["splits"]["test"]["groups"]) == list(metrics["data"]["groups"]) == names
+    assert metrics["splits"]["test"]["error"]["n"] == metrics["data"]["test"] == 180
+    run("predict", "r", "p.csv", "-o", "q.csv")
+    code, out, _ = run("audit", "q.csv", *options, "--prediction", "prediction")
+    assert code == 0
+    assert "600 people in 2 groups of sex and 3 groups of town." in out
+    for name in names:
+        assert f"  {name} " in out
+    rates = pd.read_csv(tmp_path / "q.csv").query("hired == 'yes'").eval("found = prediction == 'yes'")
+    gaps = [rates.groupby(column)["found"].mean().agg(np.ptp) for column in ("sex", "town")]
+    assert "DEO (TPR gap)" in out
+    assert f"{100 * max(gaps):.1f} % [" in next(line for line in out.splitlines() if "DEO" in line)
+
+
 @pytest.mark.parametrize(
     ("missing", "rows", "groups"), [("drop", 590, {"F", "M"}), ("group", 600, {"F", "M", "missing"})]
 )

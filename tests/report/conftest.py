@@ -87,6 +87,27 @@ def ten(folder):
 
 
 @pytest.fixture(scope="session")
+def apart(folder, table):
+    """A run with two attributes, each compared on its own; one has a small group. Its predictions are audited."""
+    people = pd.read_csv(table)
+    race = np.random.default_rng(1).choice(["x", "y", "z"], len(people), p=[0.6, 0.25, 0.15])
+    people.assign(race=race).to_csv(folder / "apart.csv", index=False)
+    columns = ("--target", "hired", "--protected", "sex", "--protected", "race", "--attributes", "separate")
+    call("train", folder / "apart.csv", *columns, "-o", folder / "apart")
+    call("predict", folder / "apart", folder / "apart.csv", "-o", folder / "apart-predicted.csv")
+    call(
+        "audit",
+        folder / "apart-predicted.csv",
+        *columns,
+        "--prediction",
+        "prediction",
+        "-o",
+        folder / "apart-audit.json",
+    )
+    return folder / "apart"
+
+
+@pytest.fixture(scope="session")
 def browser():
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     if not CHROMIUM.exists():

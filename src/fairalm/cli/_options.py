@@ -21,7 +21,8 @@ from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, NETS
 from fairalm.runs.settings import MAX_ITER, SIGNALS, default_method, default_signal
 from fairalm.sklearn.classifier import PREDICTORS
 
-Protected = Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed.")
+Protected = Option(metavar="COL", help="Protected column. May be given twice or more, see --attributes.")
+CrossedProtected = Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed.")
 Data = Annotated[str, Argument(metavar="DATA", help=f"A .csv or .parquet file, or one of: {', '.join(names())}.")]
 Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
@@ -47,7 +48,7 @@ def number(kind: Any, help: str, **more: Any) -> Any:
 SOURCE: dict[str, Any] = {
     "data": Data,
     "target": text("COL", "Column of the label, with two values. A data set by name has its own."),
-    "protected": Annotated[list[str] | None, Protected],
+    "protected": Annotated[list[str] | None, CrossedProtected],
     "positive": text("VALUE", "Label that counts as positive. Default: the larger, 1 or 'yes'."),
     "drop": Annotated[
         list[str] | None,
@@ -72,6 +73,11 @@ SOURCE: dict[str, Any] = {
 }
 #: The same for ``fairalm train``.
 TRAIN_SOURCE: dict[str, Any] = SOURCE | {
+    "protected": Annotated[list[str] | None, Protected],
+    "attributes": text(
+        "crossed|separate", "Several protected columns: compare the crossed groups, or each column on its own."
+    ),
+    "weight": text("COL", "Column that says how many people a row stands for."),
     "test": text("FILE", "Rows to test on, instead of a share of DATA."),
     "image_column": text("COL", "Images only: column with the file paths, relative to DATA's folder."),
     "image_size": number(int | None, "Images only: pixels on a side.", min=8, max=1024, show_default=str(images.SIZE)),

@@ -8,9 +8,11 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import typer
 
+from fairalm._validation import Groups
 from fairalm.console import is_terminal, print_table, say
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
@@ -20,7 +22,7 @@ from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
 from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
-from fairalm.report.words import constraint_sentence
+from fairalm.report.words import constraint_sentence, weight_sentence
 from fairalm.runs import Samples
 
 
@@ -36,24 +38,38 @@ def count(number: int, noun: str) -> str:
 
 def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     """Print how many people there are by group, then some lines, then the constraint."""
-    positive, groups = samples.data.y, samples.groups
+    positive, parts = samples.data.y, samples.groups.apart
+    weight = np.ones(len(positive)) if samples.weights is None else samples.weights
+    share = percent(np.average(positive, weights=weight))
     say(
-        f"{samples.data.name}: {len(positive):,} people, {percent(positive.mean())} with {samples.label}; protected:"
+        f"{samples.data.name}: {len(positive):,} people, {share} with {samples.label}; protected:"
         f" {', '.join(samples.data.protected)}."
     )
     if samples.n_dropped:
         say(f"Left out: {samples.n_dropped:,} people without a protected value.")
+    if samples.weight is not None:
+        say(weight_sentence(samples.weight))
     print_table(
         ["group", "people", "share", samples.label],
         [
-            (name, f"{size:,}", percent(size / len(positive)), percent(positive[groups.codes == code].mean()))
-            for code, (name, size) in enumerate(zip(groups.names, groups.sizes, strict=True))
+            (name, f"{size:,}", percent(own.sum() / weight.sum()), percent(own @ positive / own.sum()))
+            for part in parts
+            for code, (name, size) in enumerate(zip(part.names, part.sizes, strict=True))
+            for own in (weight * (part.codes == code),)
         ],
     )
     say()
     for line in lines:
         say(line)
-    say(f"Constraint {constraint_sentence(constraint, samples.label, groups.n_groups)}")
+    say(f"Constraint {constraint_sentence(constraint, samples.label, max(samples.groups.blocks))}")
+
+
+def groups_sentence(groups: Groups) -> str:
+    """How many groups there are: "4 groups", or "2 groups of sex and 5 groups of race"."""
+    if not groups.attributes:
+        return f"{groups.n_groups} groups"
+    parts = [f"{len(attribute.labels)} groups of {attribute.name}" for attribute in groups.attributes]
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def protected_sentence(samples: Samples) -> str:

@@ -8,10 +8,11 @@ import numpy as np
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, working
+from fairalm.cli._output import check_out, groups_sentence, print_json, working
 from fairalm.console import print_table, say, say_path
 from fairalm.files import write_json
 from fairalm.measures import MEASURES, GroupRates, rate_interval
+from fairalm.report.words import weight_sentence
 from fairalm.runs import Audit, Predictions
 from fairalm.runs import audit as measure
 from fairalm.runs.metrics import measures_in
@@ -25,6 +26,8 @@ OPTIONS = {
     "target": Annotated[str, typer.Option(metavar="COL", help="Column of the label, with two values.")],
     "prediction": Annotated[str, typer.Option(metavar="COL", help="Column of the predicted label, not of scores.")],
     "protected": Annotated[list[str], opt.Protected],
+    "attributes": opt.TRAIN_SOURCE["attributes"],
+    "weight": opt.TRAIN_SOURCE["weight"],
     "positive": opt.SOURCE["positive"],
     "missing": opt.SOURCE["missing"],
     "merge_below": opt.SOURCE["merge_below"],
@@ -66,9 +69,11 @@ def audit(
 
 def _show(done: Audit) -> None:
     rates, given = done.rates, done.given
-    say(f"{int(done.groups.sizes.sum()):,} people in {done.groups.n_groups} groups.")
+    say(f"{int(done.groups.sizes.sum()):,} people in {groups_sentence(done.groups)}.")
     if n_dropped := done.metrics["data"]["dropped"]:
         say(f"Left out: {n_dropped:,} people without a protected value.")
+    if given.weight is not None:
+        say(weight_sentence(given.weight))
     say()
     with_label, without = rates.tp + rates.fn, rates.fp + rates.tn
     print_table(
@@ -99,9 +104,8 @@ def _marked(number: int) -> str:
 
 
 def _rates(rates: GroupRates, rate: str) -> list[str]:
-    k, n = rates.counts(rate)
-    low, high = rate_interval(k, n)
+    low, high = rate_interval(*rates.effective(rate))
     return [
         f"{100 * p:.0f} [{100 * a:.0f},{100 * b:.0f}]" if people else "0 people"
-        for p, a, b, people in zip(rates.value(rate), low, high, n, strict=True)
+        for p, a, b, people in zip(rates.value(rate), low, high, rates.counts(rate)[1], strict=True)
     ]

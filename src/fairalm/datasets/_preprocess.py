@@ -9,7 +9,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-from fairalm._validation import MISSING_LABEL
+from fairalm._coding import MISSING_LABEL
 from fairalm.datasets._table import check_frame
 from fairalm.exceptions import InputError
 

@@ -43,15 +43,20 @@ def bin_scores(scores: Any, positive: BoolArray, groups: Groups, *, min_cell: in
     values = _check_scores(scores, len(positive))
     kept = groups.codes >= 0
     edges = _edges(values[kept])
-    n_bins, n_cells = len(edges) - 1, 2 * groups.n_groups
+    n_bins = len(edges) - 1
     which = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, n_bins - 1)
-    cell = (2 * groups.codes + positive) * n_bins + which
-    table = np.bincount(cell[kept], minlength=n_cells * n_bins).reshape(n_cells, n_bins)
+    tables = [
+        np.bincount(((2 * part.codes + positive) * n_bins + which)[kept], minlength=2 * part.n_groups * n_bins)
+        for part in groups.apart
+    ]
+    table = np.concatenate(tables).reshape(-1, n_bins)
     suppressed = (table.sum(axis=1) > 0) & (table.sum(axis=1) < min_cell)
     cuts = _merge(table[~suppressed], min_cell)
     merged = np.add.reduceat(table, cuts[:-1], axis=1)
     rows = [None if hidden else row.tolist() for row, hidden in zip(merged, suppressed, strict=True)]
-    counts = {name: {"other": rows[2 * code], "target": rows[2 * code + 1]} for code, name in enumerate(groups.names)}
+    counts = {
+        name: {"other": rows[2 * code], "target": rows[2 * code + 1]} for code, name in enumerate(groups.compared)
+    }
     return {"edges": edges[cuts].tolist(), "min_cell": min_cell, "counts": counts}
 
 

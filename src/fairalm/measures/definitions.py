@@ -13,10 +13,9 @@ from fairalm._validation import first_line
 from fairalm.cells import Cells
 from fairalm.constraints import CONSTRAINTS, Constraint
 from fairalm.exceptions import InputError
-from fairalm.measures.rates import RATES, Share
+from fairalm.measures.rates import COUNTS, RATES, Share
 from fairalm.measures.text import points
 
-COUNTS = ("tp", "fp", "tn", "fn")
 ADDS = np.array(
     [[0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, 1]]
 )  # coefficients of Cells -> a row of each count

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from fairalm.arrays import IntArray
+from fairalm._validation import Attributes
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.measures.definitions import MEASURES, Definition, definition_of
+from fairalm.measures.compared import ComparedCells
+from fairalm.measures.definitions import MEASURES, definition_of
 from fairalm.measures.intervals import range_interval, rate_interval, ratio_interval
 from fairalm.measures.measure import Measure
 from fairalm.measures.rates import GroupRates, group_rates
-
-SMALL_CELL = 10  # rows; below this a measure's note names the cell
 
 
 def measure_of(
@@ -41,20 +40,18 @@ def measure_of(
     undefined (0 people in b, y=1)
     """
     definition = definition_of(which)
-    k, n = (np.stack(counts) for counts in zip(*map(rates.counts, definition.rates.values()), strict=True))
-    if definition.kind == "overall":
-        k, n = k.sum(keepdims=True), n.sum(keepdims=True)
-    used = n[n > 0]
-    undefined = _why_undefined(definition, rates, k, n)
+    cells = ComparedCells.of(definition, rates)
+    undefined = cells.why_undefined()
     value = low = high = signed = None
     if not undefined:
-        value, signed = _value(definition, k, n)
+        value, signed = _value(cells)
         if not train:
             interval = {"overall": rate_interval, "difference": range_interval, "ratio": ratio_interval}
-            low, high = (float(np.squeeze(end)) for end in interval[definition.kind](k, n, level))
-    n_all, n_min = int(used.sum()), int(used.min(initial=used.sum()))
-    note = undefined or _note(definition, rates, n)
-    return Measure(definition.name, value, low, high, n_all, n_min, signed, note, "train" if train else "heldout")
+            low, high = (float(np.squeeze(end)) for end in interval[cells.kind](cells.k, cells.n, level))
+    note = undefined or cells.note()
+    return Measure(
+        definition.name, value, low, high, cells.n_rows, cells.n_min, signed, note, "train" if train else "heldout"
+    )
 
 
 def measures_of(
@@ -74,6 +71,8 @@ def measure_all(
     sensitive_features: Any,
     target: Any = None,
     constraint: Constraint | None = None,
+    attributes: Attributes = "crossed",
+    sample_weight: Any = None,
     level: float = 0.95,
     train: bool = False,
 ) -> dict[str, Measure]:
@@ -87,8 +86,21 @@ def measure_all(
     >>> sex = ["F", "M"] * 40
     >>> print(measure_all(y_true, y_pred, sensitive_features=sex)["error"])
     12.5 % [6.6, 21.5]
+
+    Several protected columns, each compared on its own:
+
+    >>> columns = {"sex": sex, "age": ["old"] * 20 + ["young"] * 60}
+    >>> print(measure_all(y_true, y_pred, sensitive_features=columns, attributes="separate")["deo"])
+    50.0 % [19.3, 70.7]
     """
-    rates = group_rates(y_true, y_pred, sensitive_features=sensitive_features, target=target)
+    rates = group_rates(
+        y_true,
+        y_pred,
+        sensitive_features=sensitive_features,
+        target=target,
+        attributes=attributes,
+        sample_weight=sample_weight,
+    )
     return measures_of(rates, level=level, train=train, constraint=constraint)
 
 
@@ -114,6 +126,7 @@ class MeasureFunction:
         *,
         sensitive_features: Any = None,
         target: Any = None,
+        sample_weight: Any = None,
         level: float = 0.95,
         train: bool = False,
     ) -> Measure:
@@ -122,7 +135,9 @@ class MeasureFunction:
             if MEASURES[self.name].kind != "overall":
                 raise InputError(f"`sensitive_features` is missing: {self.name} compares groups, one value per row.")
             sensitive_features = np.zeros(len(y_true), dtype=np.int64)
-        rates = group_rates(y_true, y_pred, sensitive_features=sensitive_features, target=target)
+        rates = group_rates(
+            y_true, y_pred, sensitive_features=sensitive_features, target=target, sample_weight=sample_weight
+        )
         return measure_of(self.name, rates, level=level, train=train)
 
 
@@ -138,47 +153,14 @@ deo_ratio = MeasureFunction("deo_ratio")
 equalized_odds_ratio = MeasureFunction("equalized_odds_ratio")
 
 
-def _value(definition: Definition, k: IntArray, n: IntArray) -> tuple[float, float | None]:
-    """Return the worst event's value and, for a difference between two groups, mu0 - mu1."""
-    p = k / np.where(n > 0, n, np.nan)
-    if definition.kind == "overall":
+def _value(cells: ComparedCells) -> tuple[float, float | None]:
+    """Return the worst line's value and, for a difference between two groups, mu0 - mu1."""
+    p = cells.rates
+    if cells.kind == "overall":
         return float(p.item()), None
     largest, smallest = np.nanmax(p, axis=1), np.nanmin(p, axis=1)
-    if definition.kind == "ratio":
+    if cells.kind == "ratio":
         return float(np.min(smallest / largest)), None
     worst = int(np.argmax(largest - smallest))
-    signed = float(p[worst, 0] - p[worst, 1]) if p.shape[1] == 2 else None
+    signed = float(p[worst, 0] - p[worst, 1]) if p.shape[1] == 2 and cells.n_attributes == 1 else None
     return float(largest[worst] - smallest[worst]), signed
-
-
-def _why_undefined(definition: Definition, rates: GroupRates, k: IntArray, n: IntArray) -> str:
-    """Return "" if the measure is defined. It needs two non-empty cells in every event."""
-    if definition.kind == "overall":
-        return "" if n.any() else "undefined (0 people)"
-    if len(rates.names) == 1:
-        return f"undefined (only one group: {rates.names[0]})"
-    short = (n > 0).sum(axis=1) < 2
-    if short.any():
-        return f"undefined ({_cells(definition, rates, n, (n == 0) & short[:, None])})"
-    if definition.kind == "ratio" and not k.any(axis=1).all():
-        event = rates.event(list(definition.rates.values())[int(np.argmin(k.any(axis=1)))])
-        return f"undefined (every rate is 0{', ' * bool(event)}{event})"
-    return ""
-
-
-def _note(definition: Definition, rates: GroupRates, n: IntArray) -> str:
-    if definition.kind == "overall":
-        return f"small cell: {n.item()} people" if n.item() < SMALL_CELL else ""
-    named = {"left out": n == 0, "small cell": (n > 0) & (n < SMALL_CELL)}
-    return "; ".join(f"{text}: {_cells(definition, rates, n, cells)}" for text, cells in named.items() if cells.any())
-
-
-def _cells(definition: Definition, rates: GroupRates, n: IntArray, chosen: Any) -> str:
-    """Say in words which cells, at most three of them: "4 people in Female, y=1"."""
-    texts, events = [], [rates.event(share) for share in definition.rates.values()]
-    for event, group in np.argwhere(chosen)[:3]:
-        where = ", ".join(filter(None, (rates.names[group], events[event])))
-        count = int(n[event, group])
-        texts.append(f"{count} {'person' if count == 1 else 'people'} in {where}")
-    others = int(chosen.sum()) - len(texts)
-    return "; ".join(texts) + (f"; and {others} more" if others else "")

@@ -25,7 +25,7 @@ class Measure:
     low, high : float or None
         Ends of the interval; None on training data and when undefined.
     n, n_min : int
-        People in the cells it rests on, and in the smallest of them.
+        Rows in the cells it rests on, and in the smallest of them, whatever their weights.
     signed : float or None
         mu0 - mu1 for a difference between two groups; over several events, of the one with the larger gap.
     note : str

@@ -10,11 +10,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._validation import Groups, check_same_index, encode_groups
+from fairalm._validation import Attributes, Groups, check_same_index, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
+from fairalm.measures.weights import WeightSums, check_weights
 
 Share = tuple[tuple[str, ...], tuple[str, ...]]  # counts above and below the line, each in the order tp, fp, tn, fn
+COUNTS = ("tp", "fp", "tn", "fn")
 RATES: Mapping[str, Share] = {
     "error": (("fp", "fn"), ("tp", "fp", "tn", "fn")),
     "selection": (("tp", "fp"), ("tp", "fp", "tn", "fn")),
@@ -35,7 +37,11 @@ def share_of(rate: str | Share) -> Share:
 
 @dataclass(frozen=True, eq=False)
 class GroupRates:
-    """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`."""
+    """Confusion counts per group: one entry per group in `tp`, `fp`, `tn` and `fn`, where positive means `target`.
+
+    With several attributes, each compared on its own, the groups of the first come first, then those of the second, and
+    so on; `blocks` says how many groups each has. Counts are of rows; `weights` says how many people these stand for.
+    """
 
     names: tuple[str, ...]
     tp: IntArray
@@ -43,15 +49,44 @@ class GroupRates:
     tn: IntArray
     fn: IntArray
     target: Any
+    blocks: tuple[int, ...] = ()  # () stands for one attribute with all groups
+    weights: WeightSums | None = None  # None if every row counts the same
+
+    @property
+    def attributes(self) -> tuple[slice, ...]:
+        """Where the groups of each attribute are."""
+        ends = np.cumsum(self.blocks or (len(self.names),)).tolist()
+        return tuple(slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
+
+    @property
+    def pooled(self) -> GroupRates:
+        """The counts of all rows together, as one group."""
+        first = self.attributes[0]  # each attribute has every row once
+        tp, fp, tn, fn = (getattr(self, name)[first].sum(keepdims=True) for name in COUNTS)
+        weights = self.weights and self.weights.map(lambda sums: sums[first].sum(keepdims=True))
+        return GroupRates(("all",), tp=tp, fp=fp, tn=tn, fn=fn, target=self.target, weights=weights)
 
     def counts(self, rate: str | Share) -> tuple[IntArray, IntArray]:
-        """Numerator and denominator of a rate, per group."""
+        """Rows in the numerator and the denominator of a rate, per group."""
         none = np.zeros_like(self.tp)
         k, n = (sum((getattr(self, name) for name in names), start=none) for names in share_of(rate))
         return k, n
 
+    def effective(self, rate: str | Share) -> tuple[FloatArray, FloatArray]:
+        """The numerator and denominator of a rate that its interval is computed from, per group.
+
+        Without weights these are the counts. With them the denominator is Kish's effective size, and the numerator the
+        weighted rate times that.
+        """
+        if self.weights is None:
+            k, n = self.counts(rate)
+            return k.astype(float), n.astype(float)
+        return self.weights.effective(*share_of(rate))
+
     def value(self, rate: str | Share) -> FloatArray:
         """Return the rate per group, NaN where the cell is empty."""
+        if self.weights is not None:
+            return self.weights.rate(*share_of(rate))
         k, n = self.counts(rate)
         return k / np.where(n > 0, n, np.nan)
 
@@ -68,7 +103,15 @@ class GroupRates:
         return words.get(below, " or ".join(below))
 
 
-def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: Any = None) -> GroupRates:
+def group_rates(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    target: Any = None,
+    attributes: Attributes = "crossed",
+    sample_weight: Any = None,
+) -> GroupRates:
     """Count true and false positives and negatives in each group.
 
     Parameters
@@ -80,6 +123,11 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
         sample; its rows marked -1 are left out.
     target : object, optional
         The label that counts as positive; by default the larger of the two.
+    attributes : {"crossed", "separate"}
+        Several protected columns: compare the groups of their combinations, or those of each column on its own.
+    sample_weight : array-like of float, optional
+        How many people each row stands for: a rate is sum(w h) / sum(w). Only their proportions matter. A row of weight
+        0 is left out.
 
     Examples
     --------
@@ -87,23 +135,36 @@ def group_rates(y_true: Any, y_pred: Any, *, sensitive_features: Any, target: An
     >>> rates.names, rates.value("tpr").tolist()
     (('a', 'b'), [0.5, 1.0])
     """
-    check_same_index(y_true=y_true, y_pred=y_pred, sensitive_features=sensitive_features)
+    check_same_index(y_true=y_true, y_pred=y_pred, sensitive_features=sensitive_features, sample_weight=sample_weight)
     true, pred, target = binarize(y_true, y_pred, target=target)
-    return count(true, pred, as_groups(sensitive_features, len(true)), target)
+    groups = as_groups(sensitive_features, len(true), attributes)
+    weight = None if sample_weight is None else check_weights(sample_weight, len(true))
+    return count(true, pred, groups, target, weight)
 
 
-def count(true: BoolArray, pred: BoolArray, groups: Groups, target: Any) -> GroupRates:
-    """Count labels and predictions that are already booleans."""
-    cell = groups.codes * 4 + 2 * true + pred
-    table = np.bincount(cell[groups.codes >= 0], minlength=4 * groups.n_groups).astype(np.int64)
-    tn, fp, fn, tp = table.reshape(groups.n_groups, 4).T
-    return GroupRates(groups.names, tp=tp, fp=fp, tn=tn, fn=fn, target=target)
+def count(
+    true: BoolArray, pred: BoolArray, groups: Groups, target: Any, weight: FloatArray | None = None
+) -> GroupRates:
+    """Count labels and predictions that are already booleans, with weights that are checked already."""
+    kept = groups.codes >= 0 if weight is None else (groups.codes >= 0) & (weight > 0)
+    cells = [(4 * part.codes + 2 * true + pred)[kept] for part in groups.apart]
+
+    def by_count(of_rows: FloatArray | None) -> dict[str, Any]:
+        tables = [np.bincount(cell, of_rows, 4 * n) for cell, n in zip(cells, groups.blocks, strict=True)]
+        return dict(zip(("tn", "fp", "fn", "tp"), np.concatenate(tables).reshape(-1, 4).T, strict=True))
+
+    counts, weights = {name: rows.astype(np.int64) for name, rows in by_count(None).items()}, None
+    if weight is not None:
+        unit = float(weight.max(initial=0.0)) or 1.0
+        share = weight[kept] / unit
+        weights = WeightSums(by_count(share), by_count(share**2), unit)
+    return GroupRates(groups.compared, **counts, target=target, blocks=groups.blocks, weights=weights)
 
 
-def as_groups(sensitive_features: Any, n_rows: int) -> Groups:
+def as_groups(sensitive_features: Any, n_rows: int, attributes: Attributes = "crossed") -> Groups:
     """Encode the protected attribute; a ``Groups`` passes through if it fits."""
     if not isinstance(sensitive_features, Groups):
-        return encode_groups(sensitive_features, n_rows=n_rows, min_groups=1)
+        return encode_groups(sensitive_features, n_rows=n_rows, min_groups=1, attributes=attributes)
     if (n_codes := len(sensitive_features.codes)) != n_rows:
         raise InputError(f"`sensitive_features` has {n_codes} rows, the data has {n_rows}: pass one group per row.")
     return sensitive_features

@@ -15,18 +15,21 @@ from fairalm.measures.rates import group_rates
 
 
 class GapScorer(BaseEstimator):  # type: ignore[misc]
-    """Scorer made by :func:`make_gap_scorer`; a ``BaseEstimator`` because that can request ``sensitive_features``."""
+    """Scorer made by :func:`make_gap_scorer`; a ``BaseEstimator`` because that can request groups and weights."""
 
-    __metadata_request__score = {"sensitive_features": True, "estimator": UNUSED}  # noqa: RUF012
+    __metadata_request__score = {"sensitive_features": True, "sample_weight": True, "estimator": UNUSED}  # noqa: RUF012
 
     def __init__(self, measure: str | Constraint, target: Any = None) -> None:
         self.measure = measure
         self.target = target
 
-    def score(self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None) -> float:
+    def score(
+        self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> float:
         """Predict `X` and compare with `y`; routing reads the signature of a method of this name."""
         target = getattr(estimator, "classes_", [None])[-1] if self.target is None else self.target
-        rates = group_rates(y, estimator.predict(X), sensitive_features=sensitive_features, target=target)
+        predicted, given = estimator.predict(X), {"target": target, "sample_weight": sample_weight}
+        rates = group_rates(y, predicted, sensitive_features=sensitive_features, **given)
         value = measure_of(self.measure, rates, train=True).value  # no interval
         sign = 1.0 if definition_of(self.measure).kind == "ratio" else -1.0
         return math.nan if value is None else 0.0 + sign * value  # 0.0, not -0.0
@@ -37,7 +40,8 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
 def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScorer:
     """Make a scorer for model selection out of a measure.
 
-    Greater is better: the score is minus the error or gap, plus the ratio, and NaN where the measure is undefined.
+    Greater is better: the score is minus the error or gap, plus the ratio, and NaN where the measure is undefined. The
+    scorer takes `sensitive_features` and `sample_weight`, and requests both where metadata is routed.
 
     Parameters
     ----------

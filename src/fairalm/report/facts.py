@@ -71,7 +71,7 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "curves_of": next((model.history_of for model in recorded if model.history), "train"),
         "runs": [_run_facts(run) for run in records],
         "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
-        "limits": limits(records, n_groups=len(models[headline]["groups"]), has_nvp=nvp is not None),
+        "limits": limits(records, n_groups=max(map(len, models[headline]["attributes"])), has_nvp=nvp is not None),
     }
 
 
@@ -150,12 +150,13 @@ def _run_facts(run: RunRecord) -> Facts:
         test = f"{100 * config['test_size']:.3g} % of the people"
     split = f"tested on {test}, seed{f's {first} to {first + seeds - 1}' if seeds else ' ' + str(config['seed'])}"
     seconds = [model.seconds for model in run.models if model.seconds is not None]
+    protected = list(config["protected"])
     return {
         "name": run.name,
         "command": metrics.get("command", ""),
         "data": metrics["data"]["name"],
         "fingerprint": metrics["data"]["fingerprint"],
-        "protected": list(config["protected"]),
+        "protected": [", ".join(protected)] if config.get("attributes") == "separate" else protected,
         "split": split,
         "seconds": metrics.get("seconds", sum(seconds) if seconds else None),
         "versions": metrics["versions"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairalm.report.runs import OTHER_MODEL, RunRecord
-from fairalm.report.words import MORE_THAN_TWO_GROUPS
+from fairalm.report.words import MORE_THAN_TWO_GROUPS, weight_sentence
 
 
 def limits(runs: Sequence[RunRecord], *, n_groups: int, has_nvp: bool) -> list[str]:
@@ -31,6 +31,8 @@ def limits(runs: Sequence[RunRecord], *, n_groups: int, has_nvp: bool) -> list[s
             "NVP chooses by the training people here, so that the test people stay out of the choice. Models that"
             " overfit their training people, as forests do, look fair there."
         )
+    if config.get("weight"):
+        sentences.append(weight_sentence(config["weight"]))
     if config.get("with_protected"):
         use = f"The models may use {', '.join(config['protected'])}"
         sentences.append(f"{use}: it must be known of everyone they predict, and you must be allowed to use it.")

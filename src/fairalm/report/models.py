@@ -10,6 +10,7 @@ from fairalm.measures import Measure, merge_bins
 from fairalm.measures.rates import Share
 from fairalm.measures.text import interval, percent, with_interval
 from fairalm.report.runs import ModelRecord
+from fairalm.report.sums import hide_revealing
 from fairalm.report.suppress import bands, is_exact, is_small, rate_band
 from fairalm.runs.metrics import verdict
 
@@ -26,7 +27,8 @@ def model_facts(
     `constraint` is from :func:`fairalm.measures.describe`, with its ``tol``; no count under `min_cell` is shown.
     """
     entry, measure = model.splits["test"], constraint["key"]
-    shown = {name: bands(group, min_cell) for name, group in entry["groups"].items()}
+    attributes = entry.get("attributes") or [list(entry["groups"])]
+    shown = hide_revealing({name: bands(group, min_cell) for name, group in entry["groups"].items()}, attributes)
     is_coarse = not all(map(is_exact, shown.values()))
     return {
         "error": figure(entry["error"], is_coarse, min_cell),
@@ -36,10 +38,11 @@ def model_facts(
             {
                 "name": name,
                 "counts": {key: None if band is None else list(band) for key, band in counts.items()},
-                "rates": {rate: _rate(counts, share) for rate, share in rates.items()},
+                "rates": {rate: _rate(counts, share, _weighted(entry, name, rate)) for rate, share in rates.items()},
             }
             for name, counts in shown.items()
         ],
+        "attributes": attributes,
         "scores": _scores(entry, shown, min_cell),
         "settings": dict(model.settings),
         "seconds": model.seconds,
@@ -60,18 +63,35 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
         return {**NO_FIGURE, "text": "undefined"}
     digits = 0 if is_coarse else 1
     if is_coarse:
-        value = round(value, 2)
-        low, high = (
-            None if end is None else toward(round(100 * end, 6)) / 100
-            for end, toward in ((low, math.floor), (high, math.ceil))
-        )
+        value, low, high = coarse(entry).values()
     return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
 
 
-def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
+def coarse(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A figure in whole points, its interval rounded outwards."""
+    low, high = (
+        None if entry[end] is None else toward(round(100 * entry[end], 6)) / 100
+        for end, toward in (("low", math.floor), ("high", math.ceil))
+    )
+    return {"value": round(entry["value"], 2), "low": low, "high": high}
+
+
+def _weighted(entry: Mapping[str, Any], name: str, rate: str) -> Mapping[str, Any] | None:
+    """A rate of a group whose rows have weights; None if they have none, where the counts give the rate."""
+    group = entry["groups"][name]
+    figure: Mapping[str, Any] | None = group["rates"][rate] if "weights" in group else None
+    return figure
+
+
+def _rate(counts: Mapping[str, Any], share: Share, weighted: Mapping[str, Any] | None) -> dict[str, Any] | None:
     band = rate_band(counts, share)
     if not band:
         return None if band is None else {**NO_FIGURE, "text": "nobody", "interval": ""}
+    if weighted is not None:
+        is_coarse = band["least"] != band["most"]
+        ends = coarse(weighted) if is_coarse else {name: round(weighted[name], 5) for name in NO_FIGURE}
+        shown = interval(ends["low"], ends["high"], 0 if is_coarse else 1)
+        return {**ends, "text": percent(ends["value"], 0 if is_coarse else 1), "interval": shown}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
     if least == most:
         return {"value": least, "low": low, "high": high, "text": percent(least), "interval": interval(low, high)}
@@ -81,7 +101,7 @@ def _rate(counts: Mapping[str, Any], share: Share) -> dict[str, Any] | None:
 
 def _scores(entry: Mapping[str, Any], shown: Mapping[str, Any], min_cell: int) -> dict[str, Any] | None:
     """Thresholds, and for each group and label how many people score at or above them."""
-    if "scores" not in entry:
+    if "scores" not in entry or any("weights" in group for group in entry["groups"].values()):  # bins count rows
         return None
     binned = merge_bins(entry["scores"], min_cell)
     above = {

@@ -119,3 +119,8 @@ def _forecast(gap: Measure, tol: float, n_people: int) -> str:
     times = needed / gap.n_min
     ratio = f" ({times:,.1f} times as many as now)" if times < MOST_TIMES else ", since it is so near the tolerance"
     return f"If that is the gap, {about(n_people * (times - 1))} more test people would settle it{ratio}."
+
+
+def weight_sentence(column: str) -> str:
+    """What the weights in a column change, and what they do not."""
+    return f"Each row counts by its weight, {column}, in shares, rates, gaps and intervals; numbers of people are rows."

@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm._validation import Groups, Missing, check_choice, encode_groups
+from fairalm._validation import Attributes, Groups, Missing, check_choice, encode_groups
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, GroupRates, group_rates, splits_entry
+from fairalm.measures.weights import check_weights
 from fairalm.runs.metrics import data_entry, measures_in, metrics, verdict
 from fairalm.runs.source import read_data
 
@@ -31,6 +32,8 @@ class Predictions:
     missing: Missing = "error"
     merge_below: int | None = None
     tol: float = 0.01
+    attributes: Attributes = "crossed"
+    weight: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,22 +51,30 @@ def audit(given: Predictions, *, command: str = "") -> Audit:
     EqualOpportunity(tol=given.tol)  # refuses what is no tolerance
     frame, _ = read_data(given.data)
     protected = list(dict.fromkeys(given.protected))
-    for column in (given.target, given.prediction, *protected):
+    columns = list(dict.fromkeys((given.target, given.prediction, *protected, *filter(None, (given.weight,)))))
+    for column in columns:
         check_choice("column", column, frame.columns)
-    groups = encode_groups(frame[protected], missing=given.missing, merge_below=given.merge_below)
+    weight = None
+    if given.weight is not None:  # rows of weight 0 stand for nobody
+        weight = check_weights(frame[given.weight], len(frame), f"Column {given.weight!r}")
+        frame, weight = frame[weight > 0], weight[weight > 0]
+    chosen: Any = {name: getattr(given, name) for name in ("missing", "merge_below", "attributes")}
+    groups = encode_groups(frame[protected], **chosen)
     positive, (y, predicted) = _positive(given, frame), (frame[given.target], frame[given.prediction])
-    entry = splits_entry(y, predicted, sensitive_features=groups, target=positive)
+    measured: Any = {"sensitive_features": groups, "target": positive, "sample_weight": weight}
+    entry = splits_entry(y, predicted, **measured)
     gaps = [gap for name, gap in measures_in(entry).items() if MEASURES[name].kind == "difference"]
-    used = frame[list(dict.fromkeys((given.target, given.prediction, *protected)))]
-    config = {name: getattr(given, name) for name in ("target", "prediction", "protected", "tol")}
+    config = {
+        name: getattr(given, name) for name in ("target", "prediction", "protected", "attributes", "weight", "tol")
+    }
     result = metrics(
         command=command,
-        data=data_entry(given.data, used, y, groups) | {"dropped": int((groups.codes < 0).sum())},
+        data=data_entry(given.data, frame[columns], y, groups, weight) | {"dropped": int((groups.codes < 0).sum())},
         config=config | {"positive": positive},
         splits={"audit": entry},
         verdicts={gap.name: verdict(gap, given.tol) for gap in gaps},
     )
-    return Audit(given, groups, group_rates(y, predicted, sensitive_features=groups, target=positive), result)
+    return Audit(given, groups, group_rates(y, predicted, **measured), result)
 
 
 def _positive(given: Predictions, frame: pd.DataFrame) -> Any:

@@ -137,6 +137,11 @@ def compare(
     constraint = settings.make_constraint(1)
     with progress_bar(None, shown=progress, text="reading"):
         samples = source.read() if isinstance(source, Source) else source
+    given = {"weight": samples.weight, "attributes": samples.groups.attributes}
+    for name in [name for name, value in given.items() if value]:
+        raise InputError(
+            f"{{{name}}} is not for comparing, since not every method takes it: leave it out.", **{name: None}
+        )
     names = [PLAIN, *own, *fairlearn_methods(constraint)]
     results, refused = [], {}
     with progress_bar(len(seeds) * len(names), shown=progress) as update:

@@ -54,7 +54,7 @@ class Run:
     def metrics(self) -> dict[str, Any]:
         """The content of metrics.json; the plain model's splits are under ``plain``."""
         samples, model, gap = self.samples, self.fair.model, self.fair.measures[self.constraint.measure]
-        data = data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups)
+        data = data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups, samples.weights)
         tol = self.constraint.tol
         return metrics(
             command=self.command,
@@ -174,8 +174,8 @@ def _splits(model: Any, samples: Samples, constraint: Constraint, parts: Mapping
 
 
 def _fit_tables(samples: Samples, constraint: Constraint, settings: Settings, progress: bool) -> list[Fit]:
-    """The fair and the plain model of scikit-learn."""
-    X, y, groups = samples.X, samples.labels, samples.group_names
+    """The fair and the plain model of scikit-learn; weights are scaled to a mean of 1: their unit must not matter."""
+    X, y, groups = samples.X, samples.labels, samples.training_groups
     pipeline = make_pipeline(preprocess(X), make_estimator(settings.estimator, settings.seed))
     classifier = FairALMClassifier(
         pipeline,
@@ -184,10 +184,13 @@ def _fit_tables(samples: Samples, constraint: Constraint, settings: Settings, pr
         max_iter=settings.max_iter or MAX_ITER,
         predictor=settings.predictor or "single",  # type: ignore[arg-type]  # checked in Settings
         dual_signal=settings.dual_signal,  # type: ignore[arg-type]
+        attributes=groups["attributes"],
         random_state=settings.seed,
         verbose=progress,
     )
-    fair = timed(lambda: classifier.fit(X, y, sensitive_features=groups))
+    weight = None if samples.weights is None else samples.weights / samples.weights.mean()
+    fair = timed(lambda: classifier.fit(X, y, sensitive_features=groups["sensitive_features"], sample_weight=weight))
     classifier.verbose = False
     with progress_bar(None, shown=progress, text="fitting the plain model"):
-        return [fair, timed(lambda: clone(pipeline).fit(X, y))]
+        given = {} if weight is None else {f"{pipeline.steps[-1][0]}__sample_weight": weight}
+        return [fair, timed(lambda: clone(pipeline).fit(X, y, **given))]

@@ -91,6 +91,14 @@ class Settings:
                 estimator=self.estimator,
                 image_column=None,
             )
+        if self.estimator in NETS:
+            self._refuse("weight", "is trained without weights", vars(source))
+        if source.attributes != "crossed" and self.estimator in NETS:
+            raise InputError(
+                "{attributes} is not for {estimator}, which is trained on the crossed groups: leave it out.",
+                attributes=source.attributes,
+                estimator=self.estimator,
+            )
         for name in () if self.reads_images else ("image_column", "image_size", "weights"):
             self._refuse(name, f"reads tables (for images: {', '.join(IMAGE_NETS)})", vars(source) | vars(self))
 

@@ -12,12 +12,23 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairalm._validation import MISSING, Groups, Missing, check_parameter, encode_groups, no_such
-from fairalm.arrays import IntArray
+from fairalm._validation import (
+    ATTRIBUTES,
+    MISSING,
+    Attributes,
+    Groups,
+    Missing,
+    check_choice,
+    check_parameter,
+    encode_groups,
+    no_such,
+)
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import Dataset, load, load_law, names, read_table, split
 from fairalm.exceptions import InputError
 from fairalm.measures import splits_entry
+from fairalm.measures.weights import check_weights
 
 
 @dataclass(frozen=True)
@@ -31,13 +42,15 @@ class Source:
 
     data: str
     target: str | None = None  # column of the label
-    protected: str | Sequence[str] = ()  # protected columns; several are crossed
+    protected: str | Sequence[str] = ()  # protected columns
     positive: str | None = None  # label that counts as positive; by default the larger
     drop: str | Sequence[str] = ()  # columns to leave out
     test: str | None = None  # file with the rows to test on; by default a share of `data`
     with_protected: bool | None = None  # may the model use `protected`? By default only for a data set by name
     missing: Missing = "error"  # what to do with rows without a protected value
     merge_below: int | None = None  # groups with fewer rows are merged
+    attributes: Attributes = "crossed"  # several protected columns: crossed, or each on its own ("separate")
+    weight: str | None = None  # column that says how many people a row stands for; not a feature
     data_dir: str | None = None  # folder with the official files of a data set by name
     download: bool = False  # fetch "law" if it is not there
     image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
@@ -45,6 +58,7 @@ class Source:
 
     def __post_init__(self) -> None:
         check_parameter("missing", self.missing, MISSING)
+        check_parameter("attributes", self.attributes, ATTRIBUTES)
 
     def read(self) -> Samples:
         """Read the table, check it, and tell features, labels and groups apart."""
@@ -59,9 +73,14 @@ class Source:
         data = Dataset.from_frame(
             frame, target=target, protected=protected, positive=positive, drop=self.drop, name=Path(self.data).stem
         )
+        if self.weight is not None:
+            data = _without_feature(data, self.weight)
         table, n_train = data.frame, None
         if self.test is not None:
             table, n_train = pd.concat([table, _test_rows(self.test, data)], ignore_index=True), len(table)
+        if self.weight is not None:  # rows of weight 0 stand for nobody
+            present = check_weights(table[self.weight], len(table), f"Column {self.weight!r}") > 0
+            table, n_train = table[present], None if n_train is None else int(present[:n_train].sum())
         kept, groups = self.encode(table[list(data.protected)])
         data = replace(data, frame=table.iloc[kept].reset_index(drop=True))
         with_protected = known is not None if self.with_protected is None else self.with_protected
@@ -75,6 +94,7 @@ class Source:
             n_train=None if n_train is None else int((kept < n_train).sum()),
             with_protected=with_protected,
             n_dropped=len(table) - len(kept),
+            weight=self.weight,
         )
 
     def needs_columns(self, columns: str = "") -> InputError:
@@ -88,9 +108,11 @@ class Source:
 
     def encode(self, protected: Any) -> tuple[IntArray, Groups]:
         """The rows that are kept, and their groups."""
-        groups = encode_groups(protected, missing=self.missing, merge_below=self.merge_below)
+        groups = encode_groups(
+            protected, missing=self.missing, merge_below=self.merge_below, attributes=self.attributes
+        )
         kept = np.flatnonzero(groups.codes >= 0)
-        return kept, Groups(groups.codes[kept], groups.labels)
+        return kept, groups.take(kept)
 
 
 @dataclass(frozen=True)
@@ -104,6 +126,7 @@ class Samples:
     n_train: int | None = None  # with a test file, the rows before it
     with_protected: bool = False
     n_dropped: int = 0
+    weight: str | None = None  # column of the weights
 
     @property
     def label(self) -> str:
@@ -112,8 +135,22 @@ class Samples:
 
     @property
     def group_names(self) -> npt.NDArray[Any]:
-        """The group of each row."""
+        """The group of each row, of the crossed ones."""
         return np.array(self.groups.names, dtype=object)[self.groups.codes]
+
+    @property
+    def training_groups(self) -> dict[str, Any]:
+        """The group of each row, as arguments of a classifier: each attribute on its own if they are compared so."""
+        if not self.groups.attributes:
+            return {"attributes": "crossed", "sensitive_features": self.group_names}
+        codes, columns = self.groups.codes, self.groups.attributes
+        values = {column.name: np.array(column.labels, dtype=object)[column.of[codes]] for column in columns}
+        return {"attributes": "separate", "sensitive_features": values}
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """How many people each row stands for; None if every row counts the same."""
+        return None if self.weight is None else self.data.frame[self.weight].to_numpy(dtype=float)
 
     @property
     def question(self) -> dict[str, Any]:
@@ -121,24 +158,26 @@ class Samples:
         roles = {name: getattr(self.data, name) for name in ("target", "positive", "protected")}
         return roles | {"with_protected": self.with_protected}
 
-    def groups_of(self, rows: IntArray) -> Groups:
-        """The groups of some rows; a group that has none is kept."""
-        return Groups(self.groups.codes[rows], self.groups.labels)
-
     def subset(self, rows: IntArray) -> Samples:
         """Some of the rows."""
         data = replace(self.data, frame=self.data.frame.iloc[rows].reset_index(drop=True))
         X = self.X.iloc[rows].reset_index(drop=True)
-        return replace(self, data=data, X=X, labels=self.labels[rows], groups=self.groups_of(rows))
+        return replace(self, data=data, X=X, labels=self.labels[rows], groups=self.groups.take(rows))
 
     def entry(
         self, rows: IntArray, predicted: Any, scores: Any, constraint: Constraint, *, train: bool, binary: bool = False
     ) -> dict[str, Any]:
         """The figures of predictions for some rows, as metrics.json has them; `binary` ones are 0 and 1."""
         y, target = (self.data.y, 1) if binary else (self.labels, self.data.positive)
-        groups = self.groups_of(rows)
         return splits_entry(
-            y[rows], predicted, scores, sensitive_features=groups, target=target, constraint=constraint, train=train
+            y[rows],
+            predicted,
+            scores,
+            sensitive_features=self.groups.take(rows),
+            target=target,
+            constraint=constraint,
+            sample_weight=None if self.weights is None else self.weights[rows],
+            train=train,
         )
 
     def split(self, test_size: float, seed: int) -> tuple[IntArray, IntArray]:
@@ -183,6 +222,17 @@ def check_columns(frame: pd.DataFrame, types: Mapping[str, str], name: str) -> N
             raise InputError(
                 f"Column {column!r} of {name} holds {here}; in the training table it holds {types[column]}."
             )
+
+
+def _without_feature(data: Dataset, column: str) -> Dataset:
+    """The same data, with a column that no model sees."""
+    check_choice("column", column, data.frame.columns)
+    if column not in data.features:
+        raise InputError(f"Column {column!r} is named twice: {{weight}} must be a column of its own.", weight=None)
+    features = tuple(name for name in data.features if name != column)
+    if not features:
+        raise InputError("No column is left as a feature: all are target, protected, weight or dropped.")
+    return replace(data, features=features)
 
 
 def _test_rows(test: str, data: Dataset) -> pd.DataFrame:

@@ -20,12 +20,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from fairalm._validation import Groups, Missing, check_binary, check_same_index, encode_groups
+from fairalm._validation import Attributes, Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
+from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
-from fairalm.game import Outcome, Predictor, play
+from fairalm.game import Predictor, play
 from fairalm.methods import Method, Unconstrained
+from fairalm.outcome import Outcome
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
@@ -87,6 +89,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         What to do with a missing protected value.
     merge_below : int, optional
         Merge groups with fewer rows than this into "other".
+    attributes : {"crossed", "separate"}
+        Several protected columns: compare the groups of all combinations of their values, or each column on its own.
     bound : float
         B of the certificate: multipliers up to this size.
     early_stop : bool
@@ -151,6 +155,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         n_folds: int = 3,
         missing: Missing = "error",
         merge_below: int | None = None,
+        attributes: Attributes = "crossed",
         bound: float = 1.0,
         early_stop: bool = True,
         random_state: Any = None,
@@ -166,6 +171,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         self.n_folds = n_folds
         self.missing = missing
         self.merge_below = merge_below
+        self.attributes = attributes
         self.bound = bound
         self.early_stop = early_stop
         self.random_state = random_state
@@ -181,7 +187,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         y : array of shape (n,)
             Two labels.
         sensitive_features : array, Series, data frame or dict of columns
-            The protected attribute, one value per row; several columns are crossed.
+            The protected attribute, one value per row; for several columns see `attributes`.
         sample_weight : array of shape (n,), optional
             Weights of the rows.
         """
@@ -219,7 +225,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         assert isinstance(signal.learner, EstimatorLearner)
         self._keep(result, signal.learner, groups)
         if not isinstance(method, Unconstrained):
-            result.warn(signal.smallest_cell, groups.names, mixture=is_linear and self.predictor != "mixture")
+            result.warn(signal.smallest_cell, groups.compared, mixture=is_linear and self.predictor != "mixture")
         return self
 
     def _check_settings(self) -> None:
@@ -253,16 +259,19 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         if len(y) != n:
             raise InputError(f"y has {len(y)} rows, X has {n}: pass one label per row.")
         constraint = self._constraint()
-        groups = encode_groups(sensitive_features, n_rows=n, missing=self.missing, merge_below=self.merge_below)
+        settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
+        groups = encode_groups(sensitive_features, n_rows=n, **settings)
         weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
         self.classes_ = np.unique(y)
         if len(self.classes_) == 1:
             raise InputError(f"y has one class only ({self.classes_[0]!r}): there is nothing to learn.")
         positive, classes = check_binary(y, target=constraint.target)
-        problem = Problem(self._template(), constraint, X, positive, classes, groups.codes, groups.n_groups, weight)
+        compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
+        codes, n_groups = groups.codes, groups.n_groups
+        problem = Problem(self._template(), constraint, X, positive, classes, codes, n_groups, weight, compared)
         if (groups.codes < 0).any():
             problem = problem.part(np.flatnonzero(groups.codes >= 0))
-        check_cells(constraint, problem.positive, problem.group, groups.names, classes)
+        check_cells(constraint, problem.positive, problem.group, groups.compared, classes, compared)
         return problem, groups
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
@@ -284,7 +293,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         self.optimality_gap_, self.saddle_gap_ = result.optimality_gap, result.saddle_gap
         self.history_ = result.history
         assert result.change is not None
-        self.rates_ = result.change.table(groups.names)
+        self.rates_ = result.change.table(groups.compared)
 
     def predict(self, X: Any) -> Any:
         """Labels. "average" and "mixture" draw each row's model with the seed of the fit: same rows, same labels."""

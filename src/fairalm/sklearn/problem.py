@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.cells import Rows
+from fairalm.cells import Compared, Rows
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
 from fairalm.signals import AutoSignal, CrossfitSignal, Fold, HeldoutSignal, Signal
@@ -30,6 +30,7 @@ class Problem:
     group: IntArray
     n_groups: int
     weight: FloatArray
+    compared: Compared | None = None
 
     def part(self, index: IntArray) -> Problem:
         """The same problem on some of the rows."""
@@ -38,7 +39,7 @@ class Problem:
 
     def rows(self) -> Rows:
         """The rows by label and group."""
-        return self.constraint.rows(self.positive, self.group, self.n_groups, self.weight)
+        return self.constraint.rows(self.positive, self.group, self.n_groups, self.weight, self.compared)
 
     def learner(self) -> EstimatorLearner:
         """Fits the estimator on these rows."""

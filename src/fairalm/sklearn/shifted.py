@@ -67,16 +67,16 @@ class ShiftedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self.estimator)
         return True
 
-    def fit(self, X: Any, y: Any = None) -> ShiftedClassifier:
-        """Nothing to do: the estimator is fitted. A pipeline asks for this method."""
-        check_is_fitted(self.estimator)
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> ShiftedClassifier:
+        """Fit the estimator again; the shift stays."""
+        self.estimator.fit(X, y, **fit_params)
         return self
 
     def predict(self, X: Any) -> Any:
         """Labels."""
         margin = margin_of(self.estimator, X, self.classes_[1])
-        assert margin is not None
-        return self.classes_[(margin > self.shift).astype(int)]
+        assert margin is not None, "only models with margins are shifted"
+        return self.classes_[np.asarray(margin > self.shift).astype(int)]
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> FloatArray:

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fairalm._validation import check_binary, encode_groups, group_name
+from fairalm._coding import group_name
+from fairalm._validation import check_binary, encode_groups
 from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint, check_cells
 from fairalm.datasets.images import ImageDataset

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairalm._validation import check_binary, group_name
+from fairalm._coding import group_name
+from fairalm._validation import check_binary
 from fairalm.constraints import Constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError

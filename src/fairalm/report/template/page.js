@@ -178,12 +178,14 @@
   }
 
   function gapAt(all) {
-    const gaps = facts.constraint.rates.map((rate) => {
-      const shares = all.map((counts) => share(counts, rate));
+    const names = chosen.groups.map((g) => g.name);  // groups are compared within their attribute
+    const within = chosen.attributes.map((groups) => groups.map((name) => all[names.indexOf(name)]));
+    const gaps = facts.constraint.rates.flatMap((rate) => within.map((groups) => {
+      const shares = groups.map((counts) => share(counts, rate));
       if (shares.includes(null)) return null;
       const defined = shares.filter((x) => !Number.isNaN(x));
       return defined.length > 1 ? Math.max(...defined) - Math.min(...defined) : null;
-    });
+    }));
     return gaps.includes(null) ? null : Math.max(...gaps);
   }
 
@@ -257,7 +259,7 @@
     const scores = model.scores;
     $("slider").hidden = !scores;
     $("no-slider").hidden = Boolean(scores);
-    $("no-slider").textContent = "The threshold cannot be moved: the run has no scores of this model, or too few people lie between any two thresholds.";
+    $("no-slider").textContent = "The threshold cannot be moved: the run has no scores of this model, its rows have weights, or too few people lie between any two thresholds.";
     if (scores) {
       const n = scores.edges.length;
       $("stops").textContent =

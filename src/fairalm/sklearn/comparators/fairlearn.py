@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
-from fairalm._validation import Groups, check_same_index, encode_groups, group_name, kebab
+from fairalm._coding import group_name
+from fairalm._validation import Groups, check_same_index, encode_groups, kebab
 from fairalm.arrays import FloatArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError

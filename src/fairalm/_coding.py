@@ -1,0 +1,113 @@
+"""Codes for the values of protected columns: 0, 1, ... in sorted order, -1 for rows to leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairalm.arrays import IntArray
+from fairalm.exceptions import InputError
+
+MISSING_LABEL = "missing"
+OTHER_LABEL = "other"
+MOST_GROUPS = 200  # the largest of so many differences is chance, and tables of pairs of groups get large
+SOME_GROUPS, FEWEST_ROWS = 50, 10  # with more groups of fewer rows on average, a cell has fewer than 5: is it an id?
+Labels = tuple[Hashable, ...]
+
+
+def group_name(label: Hashable) -> str:
+    """Text for a group label.
+
+    >>> group_name(("Female", "Black"))
+    'Female × Black'
+    """
+    if isinstance(label, tuple):
+        return " × ".join(str(part) for part in label)
+    return str(label)
+
+
+def unused(label: str, taken: Iterable[Any]) -> str:
+    """The label, with stars appended until no value in `taken` has that name."""
+    present = {str(value) for value in taken}
+    while label in present:
+        label += "*"
+    return label
+
+
+def factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, Labels]:
+    """Codes over the combinations that occur, in sorted order of their labels."""
+    columns = []
+    for i in range(frame.shape[1]):
+        values, holes = frame.iloc[:, i].to_numpy(dtype=object), absent.iloc[:, i].to_numpy()
+        if holes.any():
+            values = np.where(holes, unused(MISSING_LABEL, values[~holes]), values)
+        columns.append(values)
+    keys = columns[0]
+    if len(columns) > 1:
+        keys = np.empty(len(frame), dtype=object)
+        keys[:] = list(zip(*columns, strict=True))
+    try:
+        codes, uniques = pd.factorize(keys)
+    except TypeError as error:
+        raise InputError(f"Group values must be hashable: {error}.") from error
+    labels = list(uniques)
+    try:
+        order = sorted(range(len(labels)), key=lambda i: labels[i])
+    except TypeError:
+        order = sorted(range(len(labels)), key=lambda i: (group_name(labels[i]), type(labels[i]).__name__))
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[order] = np.arange(len(labels))
+    plain = [labels[i].item() if isinstance(labels[i], np.generic) else labels[i] for i in order]
+    return rank[codes] if len(codes) else np.empty(0, np.int64), tuple(plain)
+
+
+def recode(codes: IntArray, labels: Labels) -> tuple[IntArray, Labels]:
+    """Codes without gaps, after dropping labels that no row has; -1 stays -1."""
+    used = np.unique(codes[codes >= 0])
+    new = np.full(len(labels) + 1, -1, dtype=np.int64)
+    new[used] = np.arange(len(used))
+    return new[codes], tuple(labels[i] for i in used)
+
+
+def merge_small(codes: IntArray, labels: Labels, merge_below: int) -> tuple[IntArray, Labels]:
+    """Merge the labels of fewer rows than `merge_below` into one, "other", the last."""
+    sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
+    small = sizes < merge_below
+    if not small.any():
+        return codes, labels
+    merged = np.where((codes >= 0) & small[codes], len(labels), codes)
+    return recode(merged, (*labels, unused(OTHER_LABEL, labels)))
+
+
+def cross(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
+    """Codes of the combinations that occur, and for each column its code in every combination.
+
+    >>> codes, of = cross([np.array([0, 1, 1, -1]), np.array([2, 0, 2, 1])])
+    >>> codes.tolist(), of.tolist()
+    ([0, 1, 2, -1], [[0, 1, 1], [2, 0, 2]])
+    """
+    table = np.stack(columns)
+    kept = (table >= 0).all(axis=0)
+    of, inverse = np.unique(table[:, kept], axis=1, return_inverse=True)
+    codes = np.full(table.shape[1], -1, dtype=np.int64)
+    codes[kept] = inverse.reshape(-1)
+    return codes, of
+
+
+def check_not_ids(columns: Iterable[Any], codes: IntArray, labels: Labels) -> None:
+    """Refuse more groups than can be compared."""
+    n_rows, n_groups = int((codes >= 0).sum()), len(labels)
+    if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
+        why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
+    elif n_groups > MOST_GROUPS:
+        why = f"more than the {MOST_GROUPS} that can be compared: among so many, some differ by chance."
+    else:
+        return
+    raise InputError(
+        f"The protected column {' × '.join(repr(name) for name in columns)} has {n_groups:,} groups in {n_rows:,} rows,"
+        f" {why} Name another column, or merge small groups ({{merge_below}}).",
+        merge_below=...,
+    )

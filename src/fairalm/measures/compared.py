@@ -1,0 +1,101 @@
+"""The cells that a measure compares, and what is said about small and empty ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from fairalm.arrays import BoolArray, FloatArray, IntArray
+from fairalm.measures.definitions import Definition
+from fairalm.measures.rates import GroupRates
+
+SMALL_CELL = 10  # rows; below this a measure's note names the cell
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedCells:
+    """A table with one line per event and attribute and one column per group: only cells of a line are compared.
+
+    Where an attribute has fewer groups than another, the group is "" and the cell is empty.
+    """
+
+    kind: str  # as in Definition
+    n_attributes: int
+    events: tuple[str, ...]  # of the lines, in words
+    groups: npt.NDArray[np.object_]
+    rows: IntArray  # rows of data in each cell
+    rates: FloatArray
+    k: FloatArray  # what the interval is computed from: k out of n; n is the number of rows unless they have weights
+    n: FloatArray
+
+    @classmethod
+    def of(cls, definition: Definition, rates: GroupRates) -> ComparedCells:
+        """The cells of a measure; a single one if it is about all groups together."""
+        rates = rates.pooled if definition.kind == "overall" else rates
+        widest = max(part.stop - part.start for part in rates.attributes)
+
+        def lines(values: npt.NDArray[np.generic], empty: object) -> list[npt.NDArray[np.generic]]:
+            parts = [values[part] for part in rates.attributes]
+            return [np.pad(part, (0, widest - len(part)), constant_values=empty) for part in parts]  # type: ignore[call-overload]
+
+        shares = definition.rates.values()
+        columns = [(rates.counts(share)[1], rates.value(share), *rates.effective(share)) for share in shares]
+        tables = [
+            np.stack([line for column in table for line in lines(column, empty)])
+            for table, empty in zip(zip(*columns, strict=True), (0, np.nan, 0.0, 0.0), strict=True)
+        ]
+        names = lines(np.array(rates.names, dtype=object), "") * len(definition.rates)
+        events = tuple(rates.event(share) for share in shares for _ in rates.attributes)
+        return cls(definition.kind, len(rates.attributes), events, np.stack(names), *tables)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of data in the cells; each attribute has all of them."""
+        return int(self.rows.sum()) // self.n_attributes
+
+    @property
+    def n_min(self) -> int:
+        """Rows of data in the smallest cell that has any."""
+        return int(self.rows[self.rows > 0].min(initial=self.n_rows))
+
+    def why_undefined(self) -> str:
+        """Return "" if the measure is defined. It needs two non-empty cells in every line."""
+        if self.kind == "overall":
+            return "" if self.n.any() else "undefined (0 people)"
+        is_group = self.groups != ""
+        alone = is_group.sum(axis=1) == 1
+        if alone.any():
+            return f"undefined (only one group: {self.groups[alone][0, 0]})"
+        short = (self.n > 0).sum(axis=1) < 2
+        if short.any():
+            return f"undefined ({self._named(is_group & (self.n == 0) & short[:, None])})"
+        nowhere = ~self.k.any(axis=1)
+        if self.kind == "ratio" and nowhere.any():
+            event = self.events[int(np.argmax(nowhere))]
+            return f"undefined (every rate is 0{', ' * bool(event)}{event})"
+        return ""
+
+    def note(self) -> str:
+        """Name small and empty cells."""
+        if self.kind == "overall":
+            return f"small cell: {self._people(0, 0)}" if self.n.item() < SMALL_CELL else ""
+        empty = self.n == 0
+        named = {"left out": (self.groups != "") & empty, "small cell": ~empty & (self.n < SMALL_CELL)}
+        return "; ".join(f"{text}: {self._named(cells)}" for text, cells in named.items() if cells.any())
+
+    def _named(self, chosen: BoolArray) -> str:
+        """Say in words which cells, at most three of them: "4 people in Female, y=1"."""
+        texts = []
+        for line, group in np.argwhere(chosen)[:3]:
+            where = ", ".join(filter(None, (self.groups[line, group], self.events[line])))
+            texts.append(f"{self._people(line, group)} in {where}")
+        others = int(chosen.sum()) - len(texts)
+        return "; ".join(texts) + (f"; and {others} more" if others else "")
+
+    def _people(self, line: int, group: int) -> str:
+        """Rows of a cell in words, and how many of equal weight would be as precise."""
+        count, worth = int(self.rows[line, group]), round(float(self.n[line, group]))
+        text = f"{count} {'person' if count == 1 else 'people'}"
+        return f"{text} (worth {worth} by their weights)" if worth < count else text
