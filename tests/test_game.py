@@ -279,6 +279,15 @@ def outcome_of(error, mu, blocks=(), index=None):
     return Outcome(error, Moments(mu, np.ones_like(mu), mu.size, blocks), index)
 
 
+@pytest.mark.parametrize(("bound", "expected"), [(1.0, 0.4 - (0.4 - 0.05 * 6 / 7)), (0.5, 0.25 - 0.1)])
+def test_the_certificate_rests_on_multipliers_within_the_bound(bound, expected):
+    """Of 0 and 6/7: the plain model costs 0.1 + 0.3 B, and min(e + lambda d) - tol lambda is 0.1 or 0.4 - 0.05 6/7."""
+    game = Game(outcome_of(0.1, [0.65, 0.3]), tol=0.05, bound=bound)
+    game.record(0, np.zeros(1))
+    game.add(outcome_of(0.4, [0.3, 0.3]), np.array([6 / 7]))
+    assert game.excess(np.array([1.0, 0.0])) == pytest.approx(expected)
+
+
 def test_settled_means_within_the_tolerance_and_not_beaten_by_a_mixture():
     game = Game(outcome_of(0.1, [0.5, 0.2]), tol=0.01)
     game.record(0, np.zeros(1))

@@ -114,6 +114,14 @@ def test_weights_count():
     assert decide(positive, group, right, unseen, weight=np.full(8000, 7.0))[0].name == "crossfit"
 
 
+@pytest.mark.parametrize("scale", [0.01, 1.0, 7.0])
+@pytest.mark.parametrize(("k", "expected"), [(16, "train"), (17, "crossfit")])
+def test_the_scale_of_the_weights_does_not(scale, k, expected):
+    positive, group, right = rows_of(500)
+    unseen = with_wrong(right, positive & (group == 1), k)
+    assert decide(positive, group, right, unseen, weight=np.full(2000, scale))[0].name == expected
+
+
 @pytest.mark.parametrize(("size", "fits"), [(20, 1), (21, 3), (np.inf, 3)])
 def test_a_linear_model_with_100_rows_per_coefficient_is_trusted(size, fits):
     positive, group, right = rows_of(500)
