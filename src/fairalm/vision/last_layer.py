@@ -9,7 +9,7 @@ import torch
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.files import AnyPath
-from fairalm.methods import Method, as_method
+from fairalm.methods import Method, Unconstrained, as_method
 from fairalm.nn import refit_last_layer
 from fairalm.vision.image_batches import Scale, image_batches
 from fairalm.vision.image_model import BATCH_SIZE, ImageModel
@@ -90,6 +90,7 @@ def fit_last_layer(
         device=device,
     )
     certificate = {"optimality_gap": fair.optimality_gap, "saddle_gap": fair.saddle_gap}
-    head, played = int(fair.game.weights("single").argmax()), fair.game.played
+    weights = fair.game.weights("last" if isinstance(method, Unconstrained) else "single")
+    head, played = int(weights.argmax()), fair.game.played
     chosen = played.index(head) if head in played else -1
     return ImageModel(fair.model, settings | certificate, fair.history, chosen)
