@@ -22,7 +22,7 @@ from fairalm.result import GameResult, GroupChange, history_table
 Predictor = Literal["single", "last", "average", "mixture"]
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
 AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
-PATIENCE = 8  # rounds without a better single model, after which several gaps are given up
+PATIENCE = 6  # rounds without a clearly better model, after which several gaps are given up
 
 
 class Game:
@@ -231,7 +231,7 @@ def play(
         The predictor that is wanted; it decides when to stop.
     early_stop : bool
         Stop as soon as that predictor meets the tolerance and no mixture of the classifiers found is much better, as
-        soon as the multipliers stand still, or, with several gaps and a method for full fits, after eight rounds
+        soon as the multipliers stand still, or, with several gaps and a method for full fits, after six rounds
         without a better model. Otherwise `max_iter` rounds are played.
     resolution : float
         Half a row of the smallest cell. A single gap cannot be closed further than that, so the game stops there even
@@ -287,8 +287,8 @@ def _look_around(game: Game, oracle: Oracle) -> None:
 
 
 def _is_stalled(costs: list[float]) -> bool:
-    """Whether the best model of the game is as old as `PATIENCE` rounds."""
-    return len(costs) > PATIENCE and costs[-1] >= costs[-1 - PATIENCE]
+    """Whether the last `PATIENCE` rounds brought no model that costs a tenth of a point less."""
+    return len(costs) > PATIENCE and costs[-1] >= costs[-1 - PATIENCE] - SETTLED / 2
 
 
 def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier: FloatArray, *, best: bool) -> int:
