@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from fairalm.constraints import EqualOpportunity
 from fairalm.finite import FiniteOracle
-from fairalm.game import Game, Outcome, play
+from fairalm.game import Game, play
 from fairalm.methods import AugmentedLagrangian, FairALMLinear, SecantALM, Unconstrained
 from fairalm.moments import Moments
+from fairalm.outcome import Outcome
+from fairalm.shifts import Shifts
 
 T = 10_000
 
@@ -292,6 +295,28 @@ def test_settled_means_within_the_tolerance_and_not_beaten_by_a_mixture():
     fairer = game.add(outcome_of(0.1 + 0.19, [0.3, 0.291]), np.array([0.3]))
     game.record(fairer, np.array([0.3]))
     assert game.is_settled("single")
+
+
+@pytest.mark.parametrize(("others", "expected"), [(-3.0, True), (-0.3, False)])
+def test_a_moved_threshold_settles_it_only_if_it_is_as_good_as_the_plain_model(others, expected):
+    """Half of the second group's rows with the target label lie just below 0: a threshold of -1 finds them. Whether
+    that costs anything depends on the rows without it."""
+    positive, group = np.tile([True, False], 200), np.repeat([0, 1], 200)
+    margin = np.where(positive, 2.0, np.where(np.arange(400) % 4 == 1, -3.0, others))
+    margin[positive & (group == 1) & (np.arange(400) % 4 == 0)] = -0.5
+    rows = EqualOpportunity().rows(positive, group, 2)
+    wrong = rows.sums(1.0 * ((margin > 0) != positive))
+    moments = rows.cells.moments(np.vstack([rows.counts, wrong]))
+    plain = Outcome(wrong.sum() / 400, moments, "plain", wrong=wrong, shifts=Shifts.of(rows, margin))
+    game = Game(plain, tol=0.01, rows=rows)
+    game.record(0, np.zeros(1))
+    assert moments.max_gap == 0.5
+    assert game.is_settled("single") == expected
+    result = game.result("single")
+    assert result.models == ["plain"]
+    assert result.shifts[0] < -0.5
+    assert result.gap == 0
+    assert result.constant_error == 0.5
 
 
 def test_several_gaps_are_given_up_after_eight_rounds_without_a_better_model():

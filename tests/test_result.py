@@ -21,8 +21,9 @@ from fairalm import (
 from fairalm.cells import Cells, Compared, Rows
 from fairalm.datasets import load_adult, load_compas, preprocess
 from fairalm.exceptions import ConstantModelWarning
-from fairalm.game import Game, Outcome
+from fairalm.game import Game
 from fairalm.moments import Moments
+from fairalm.outcome import Outcome
 from fairalm.result import GameResult, GroupChange, history_table
 
 

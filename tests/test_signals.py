@@ -65,11 +65,11 @@ def with_wrong(margin, where, k):
     ("n", "k", "expected"),
     [
         (500, 0, "train"),
-        (500, 9, "train"),  # 3 standard errors: k > 3 sqrt(k) from 10 on
-        (500, 10, "crossfit"),
+        (500, 16, "train"),  # 4 standard errors: k > 4 sqrt(k) from 17 on
+        (500, 17, "crossfit"),
         (2000, 20, "train"),  # certain, but a point at most
         (2000, 21, "crossfit"),
-        (20, 9, "train"),  # nearly half of the cell, and yet so few
+        (20, 16, "train"),  # most of the cell, and yet so few
     ],
 )
 def test_a_cell_must_differ_by_more_than_chance_and_by_over_a_point(n, k, expected):

@@ -195,14 +195,18 @@ def test_saved_and_loaded(rows, tmp_path):
 
 
 def test_it_is_as_fitted_as_its_estimator(rows):
-    X, positive = rows
     fresh = ShiftedClassifier(GaussianNB(), 0.8)
     with pytest.raises(NotFittedError):
         check_is_fitted(fresh)
-    with pytest.raises(NotFittedError):
-        fresh.fit(X, positive)
-    moved = ShiftedClassifier(GaussianNB().fit(X, positive), 0.8)
-    check_is_fitted(moved)
-    assert moved.fit(X, ~positive) is moved
+    check_is_fitted(ShiftedClassifier(GaussianNB().fit(*rows), 0.8))
+
+
+def test_fitted_again_the_shift_stays(rows):
+    X, positive = rows
+    weight = np.where(positive, 2.0, 1.0)
+    moved = ShiftedClassifier(GaussianNB(), 0.8)
+    assert moved.fit(X, positive, sample_weight=weight) is moved
+    log_odds = np.log(GaussianNB().fit(X, positive, sample_weight=weight).predict_proba(X))
+    np.testing.assert_array_equal(moved.predict(X), log_odds[:, 1] - log_odds[:, 0] > 0.8)
     np.testing.assert_array_equal(moved.classes_, [False, True])
     assert moved.get_params(deep=False) == {"estimator": moved.estimator, "shift": 0.8}
