@@ -16,7 +16,7 @@ from fairalm import DemographicParity, EqualOpportunity, FairALMClassifier, Pred
 from fairalm.datasets import preprocess, split
 from fairalm.methods import secant
 
-STEPS, AIMS = (3.0, 4.0, 6.0, 8.0), (0.0, 0.5)
+STEPS, AIMS = (3.0, 4.0, 6.0, 8.0), (0.0025, 0.005, 0.0075)
 CONSTRAINTS = (EqualOpportunity(), DemographicParity(), PredictiveEquality())
 
 
@@ -32,13 +32,15 @@ def main():
     rows = []
     for step in STEPS:
         for aim in AIMS:
-            secant.FIRST_STEP, secant.AIM = step, aim
+            secant.FIRST_STEP, secant.INSIDE = step, aim
             for constraint in CONSTRAINTS:
                 for X, y, s in tables:
-                    model = FairALMClassifier(constraint=constraint).fit(X, y, sensitive_features=s)
+                    model = FairALMClassifier(constraint=constraint, dual_signal="train").fit(
+                        X, y, sensitive_features=s
+                    )
                     figures = {"fits": model.n_oracle_calls_, "gap": 100 * model.gap_, "error": 100 * model.error_}
-                    rows.append({"first step": step, "aim": aim, **figures})
-    print(pd.DataFrame(rows).groupby(["first step", "aim"]).mean().round(2).to_string())
+                    rows.append({"first step": step, "inside": aim, **figures})
+    print(pd.DataFrame(rows).groupby(["first step", "inside"]).mean().round(2).to_string())
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Several gaps at once: the dual step that finds a single model within the tolerance.
+"""Several gaps at once: the dual step that finds a single model within the tolerance, on training data only.
 
     python benchmarks/several_gaps.py [--rows 6000]
 
-For several gaps SecantALM uses a fixed step. Here it is compared with other step lengths and with two methods as
-written, on training data only. A secant for each gap was tried first: each gap also responds to the multipliers of the
-others, so it stalled above the tolerance wherever the fixed step reached it.
+SecantALM gives each gap a step of its own, which doubles while the gap persists and halves when it changes sign. Here
+it is compared with other first steps, with the fixed step that it replaced, and with two methods as written. Others
+were tried on the same problems and on tables of the American Community Survey, and dropped: Anderson acceleration, a
+Broyden step with a trust region, and a secant for each gap all stalled above the tolerance where this one went on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from fairalm import (
 )
 from fairalm.datasets import load, preprocess
 from fairalm.methods import SecantALM, secant
+from fairalm.methods.base import Dual, Method, Traits, soft
 
 PROBLEMS = {
     "adult, sex, equalized odds": ("adult", ("sex",), EqualizedOdds()),
@@ -35,17 +37,29 @@ PROBLEMS = {
 STEPS = (2.0, 4.0, 8.0)
 
 
+class FixedStep(Method):
+    """Weights C'lambda; lambda ← soft(lambda + eta d, eta tol / 2), eta = 4 / sqrt(t) in plain weights."""
+
+    traits = Traits(only_for="full fits")
+
+    def weights(self, moments, dual):
+        """C'lambda."""
+        return moments.pull(dual.value)
+
+    def step(self, moments, dual):
+        """The fixed step."""
+        eta = 4.0 / np.sqrt(dual.t) * moments.row_share
+        return Dual(soft(dual.value + eta * moments.gap, eta * dual.tol / 2), dual.tol, dual.t)
+
+
 def fit(X, y, groups, constraint, method):
-    model = FairALMClassifier(constraint=constraint, method=method, merge_below=100, max_iter=50, random_state=0)
-    model.fit(X, y, sensitive_features=groups)
-    mixture = FairALMClassifier(
-        constraint=constraint, method=method, merge_below=100, max_iter=50, predictor="mixture", random_state=0
-    )
-    mixture.fit(X, y, sensitive_features=groups)
-    return (
-        f"single: error {100 * model.error_:5.2f}, gap {100 * model.gap_:5.2f}, fits {model.n_oracle_calls_:3d};"
-        f"  mixture: error {100 * mixture.error_:5.2f}, gap {100 * mixture.gap_:5.2f}"
-    )
+    figures = []
+    for predictor in ("single", "mixture"):
+        settings = {"constraint": constraint, "method": method, "predictor": predictor, "dual_signal": "train"}
+        model = FairALMClassifier(**settings, merge_below=100, random_state=0).fit(X, y, sensitive_features=groups)
+        error, gap, fits = 100 * model.error_, 100 * model.gap_, model.n_oracle_calls_
+        figures.append(f"{predictor}: error {error:5.2f}, gap {gap:5.2f}, fits {fits:3d}")
+    return ";  ".join(figures)
 
 
 def main():
@@ -66,7 +80,7 @@ def main():
             mark = " (ours)" if step == 4.0 else ""
             print(f"  step {step:g}{mark}: {fit(X, y, groups, constraint, SecantALM())}", flush=True)
         secant.SHARED_STEP = 4.0
-        for method in (Lagrangian(), AugmentedLagrangian()):
+        for method in (FixedStep(), Lagrangian(), AugmentedLagrangian()):
             print(f"  {method.name}: {fit(X, y, groups, constraint, method)}", flush=True)
 
 

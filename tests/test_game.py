@@ -298,6 +298,8 @@ def test_settled_means_within_the_tolerance_and_not_beaten_by_a_mixture():
     best = 0.3 - (0.3 - 0.1) * (0.01 - 0.005) / (0.3 - 0.005)  # the plain model as often as the tolerance allows
     assert game.mixture().value == pytest.approx(best)
     assert not game.is_settled("single")  # 0.3 points
+    assert not game.is_settled("mixture")  # no answer to its price is known
+    game.add(outcome_of(0.3, [0.3, 0.295]), np.array([(0.3 - 0.1) / (0.3 - 0.005)]))
     assert game.is_settled("mixture")
     fairer = game.add(outcome_of(0.1 + 0.19, [0.3, 0.291]), np.array([0.3]))
     game.record(fairer, np.array([0.3]))

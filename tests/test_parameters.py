@@ -221,6 +221,7 @@ def test_a_search_over_the_tolerance(people):
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")
+@pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")  # three rounds are few
 def test_a_search_inside_a_pipeline_over_constraints_methods_and_steps(people):
     X, y, s = people
     grid = {

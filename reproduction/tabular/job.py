@@ -69,6 +69,7 @@ def _agarwal(setting: Setting, seed: int) -> Any:
 
 def _algorithm_1(setting: Setting, seed: int) -> Any:
     rounds: Any = {"method": FairALMLinear(**setting), "predictor": "last", "max_iter": ROUNDS, "early_stop": False}
+    rounds["dual_signal"] = "train"  # as the paper has it
     return FairALMClassifier(_logistic(), constraint=EXACT, random_state=seed, **rounds)
 
 

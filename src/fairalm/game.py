@@ -22,7 +22,7 @@ from fairalm.result import GameResult, GroupChange, history_table
 Predictor = Literal["single", "last", "average", "mixture"]
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
 AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
-PATIENCE = 8  # rounds without a better single model, after which several gaps are given up
+PATIENCE = 6  # rounds without a clearly better model, after which several gaps are given up
 
 
 class Game:
@@ -141,10 +141,13 @@ class Game:
 
         For a single model and for this mixture thresholds are not moved: a threshold at which a weak model is nearly
         constant must not end the search for a better one. A moved threshold does end it if the model is as good as the
-        plain one.
+        plain one. The best mixture itself, which the constants keep within the tolerance from the start, is settled
+        once the certificate proves it best.
         """
         found = self.candidates
         weights = self.weights(predictor)
+        if predictor == "mixture":
+            return self.excess(weights) <= SETTLED
         if predictor == "single":
             if found.spread_of(weights).max() <= self.tol and weights @ found.errors <= found.errors[0] + SETTLED:
                 return True
@@ -228,8 +231,8 @@ def play(
         The predictor that is wanted; it decides when to stop.
     early_stop : bool
         Stop as soon as that predictor meets the tolerance and no mixture of the classifiers found is much better, as
-        soon as the multipliers stand still, or, with several gaps, after eight rounds without a better model.
-        Otherwise `max_iter` rounds are played.
+        soon as the multipliers stand still, or, with several gaps and a method for full fits, after six rounds
+        without a better model. Otherwise `max_iter` rounds are played.
     resolution : float
         Half a row of the smallest cell. A single gap cannot be closed further than that, so the game stops there even
         if it is above `tol`.
@@ -246,6 +249,7 @@ def play(
     game = Game(plain, tol=tol, bound=bound, is_linear=is_linear, rows=rows)
     last, dual, table, index = plain, method.start(plain.moments, plain.moments.row_tolerance(tol)), None, 0
     costs: list[float] = []
+    is_costly = method.traits.only_for == "full fits" and len(plain.gap) > 1
     for t in range(max_iter):
         asked = method.weights(last.moments, dual)
         multiplier = np.asarray(method.multiplier(dual), dtype=float).ravel()
@@ -260,8 +264,8 @@ def play(
             on_round(t + 1, last)
         if early_stop:
             costs.append(game.best_cost())
-            is_one = len(last.gap) == 1
-            if game.is_settled(predictor) or (abs(last.gap[0]) <= resolution if is_one else _is_stalled(costs)):
+            is_closed = len(last.gap) == 1 and abs(last.gap[0]) <= resolution
+            if game.is_settled(predictor) or is_closed or (is_costly and _is_stalled(costs)):
                 break
         dual = method.update(last.moments, dual)
     if is_linear and early_stop and predictor == "single" and method.traits.only_for == "full fits":
@@ -283,8 +287,8 @@ def _look_around(game: Game, oracle: Oracle) -> None:
 
 
 def _is_stalled(costs: list[float]) -> bool:
-    """Whether the best model of the game is as old as `PATIENCE` rounds."""
-    return len(costs) > PATIENCE and costs[-1] >= costs[-1 - PATIENCE]
+    """Whether the last `PATIENCE` rounds brought no model that costs a tenth of a point less."""
+    return len(costs) > PATIENCE and costs[-1] >= costs[-1 - PATIENCE] - SETTLED / 2
 
 
 def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier: FloatArray, *, best: bool) -> int:
@@ -307,5 +311,5 @@ def _answer_prices(game: Game, oracle: Oracle, rounds: int) -> None:
         new = oracle(mixture.prices, at)
         is_one_row = at.moments.gap.shape[1] == 1
         game.add(new, (mixture.prices[:, :1] if is_one_row else mixture.prices).ravel())
-        if mixture.value - game.mixture().value <= SETTLED:
-            return
+        if mixture.value - game.mixture().value <= SETTLED / 20:
+            return  # and the prices would hardly change

@@ -116,7 +116,7 @@ class GameResult:
             ConstantModelWarning: self._constant(),
             NoBetterThanConstantWarning: _with(ways, self._no_better()),
             LevellingDownWarning: _with(ways, self._levelling_down(names)),
-            OptimalityWarning: _with(ways, self._far_from_optimal()),
+            OptimalityWarning: _with(ways, self._far_from_optimal()) if mixture else "",
         }
         for kind, message in facts.items():
             if message:
