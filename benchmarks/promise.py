@@ -59,7 +59,7 @@ def survey(name, part, rows):
     path = Path(os.environ.get("FAIRALM_DATA", "")) / "acs" / f"{name}.{part}.parquet"
     table = pd.read_parquet(path).sample(rows, random_state=0).reset_index(drop=True)
     y, race = table.pop(table.columns[0]).to_numpy(), table.pop("RAC1P")
-    born = table.pop("POBP") if "POBP" in table else race
+    born = table["POBP"] if "POBP" in table else race
     region = np.select([born.isin(states) for states in REGIONS.values()], list(REGIONS), "abroad")
     return table, y, race, region
 
@@ -73,7 +73,7 @@ def races(race, which):
 
 def coded(table):
     """The survey's codes as text, which is one-hot encoded; occupations by their first digits."""
-    table = table.copy()
+    table = table.drop(columns="POBP", errors="ignore")
     if "OCCP" in table:
         table["OCCP"] = (table["OCCP"] // 500).astype(int).astype(str)
     for column in set(CODES) & set(table.columns):

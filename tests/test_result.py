@@ -111,13 +111,19 @@ def test_the_rates_of_the_groups_are_named():
     assert "(0 67 → 17 %, 1 41 → 16 %)" in said(replace(FINE, change=DOWN), names=())[LevellingDownWarning]
 
 
-@pytest.mark.parametrize("changes", [{"error": 0.5}, {"change": DOWN}, {"optimality_gap": 0.05}])
+@pytest.mark.parametrize("changes", [{"error": 0.5}, {"change": DOWN}])
 def test_the_ways_out_are_said(changes):
     (message,) = said(replace(FINE, **changes)).values()
     assert "let the model see the protected attribute, another estimator, a larger tol" in message
     assert message.endswith("or predictor='mixture'.")
     (without,) = said(replace(FINE, **changes), mixture=False).values()
     assert "mixture" not in without.split("Ways out")[1]
+
+
+def test_a_better_mixture_is_told_only_where_one_can_be_had():
+    better = replace(FINE, optimality_gap=0.05)
+    assert said(better)[OptimalityWarning].endswith("or predictor='mixture'.")
+    assert said(better, mixture=False) == {}
 
 
 def test_a_gap_above_the_tolerance_is_not_called_far_from_optimal_too():

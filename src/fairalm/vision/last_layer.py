@@ -90,7 +90,7 @@ def fit_last_layer(
         device=device,
     )
     certificate = {"optimality_gap": fair.optimality_gap, "saddle_gap": fair.saddle_gap}
-    weights = fair.game.weights("last" if isinstance(method, Unconstrained) else "single")
-    head, played = int(weights.argmax()), fair.game.played
+    place = fair.game.weights("last" if isinstance(method, Unconstrained) else "single").argmax()
+    head, played = int(fair.game.candidates.fit[place]), fair.game.played
     chosen = played.index(head) if head in played else -1
     return ImageModel(fair.model, settings | certificate, fair.history, chosen)
