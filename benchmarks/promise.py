@@ -59,7 +59,7 @@ def survey(name, part, rows):
     path = Path(os.environ.get("FAIRALM_DATA", "")) / "acs" / f"{name}.{part}.parquet"
     table = pd.read_parquet(path).sample(rows, random_state=0).reset_index(drop=True)
     y, race = table.pop(table.columns[0]).to_numpy(), table.pop("RAC1P")
-    born = table["POBP"] if "POBP" in table else race
+    born = table.get("POBP", race)
     region = np.select([born.isin(states) for states in REGIONS.values()], list(REGIONS), "abroad")
     return table, y, race, region
 

@@ -236,38 +236,48 @@ several = pytest.mark.parametrize(("n_events", "n_groups"), [(2, 2), (1, 3), (1,
 
 @several
 def test_each_of_several_gaps_has_a_step_of_its_own(n_events, n_groups):
-    """4 plain weights per unit of gap at first; doubled where a gap keeps its sign and more than half of its size,
-    halved where it changes sign; never longer than one plain weight and what the multiplier has."""
+    """The aim is half the tolerance, on the side that the multiplier comes from. A step takes 4 plain weights per unit of
+    gap at first; half as much again where a gap above the tolerance stays on its side of the aim with more than half
+    of the distance; half where it changes sides; never more than one plain weight and what the multiplier has."""
     method, rng = SecantALM(), np.random.default_rng(n_groups)
     counts = rng.integers(50, 800, (n_events, n_groups)).astype(float)
     total = 1.3 * counts.sum()
     dual, before = None, None
-    doubled = halved = kept = cut = 0
-    for t in range(8):
-        mu = rng.uniform(0.1, 0.9, counts.shape) if t % 3 else rng.uniform(0.3, 0.4, counts.shape)
+    grown = halved = kept = cut = 0
+    aim = TOL - min(0.005, TOL / 2)
+    for t in range(20):
+        mu = rng.uniform(0.0, 1.0, counts.shape) if t % 3 else rng.uniform(0.3, 0.4, counts.shape)
         moments = Moments(mu, counts, total)
         if dual is None:
             dual = method.start(moments, TOL)
             here, gain = np.zeros_like(moments.gap), np.full_like(moments.gap, 4.0)
+        left = np.zeros_like(moments.gap)
         for event in range(n_events):
             for row in range(moments.gap.shape[1]):
-                d = moments.gap[event, row]
+                d = gap = moments.gap[event, row]
+                if here[event, row] != 0:
+                    d -= aim if here[event, row] > 0 else -aim
+                elif abs(d) > aim:
+                    d -= aim if d > 0 else -aim
+                else:
+                    d = 0.0
+                left[event, row] = d
                 if before is not None and d * before[event, row] < 0:
                     gain[event, row] /= 2
                     halved += 1
-                elif before is not None and abs(d) > abs(before[event, row]) / 2:
-                    gain[event, row] *= 2
-                    doubled += 1
+                elif before is not None and abs(d) > abs(before[event, row]) / 2 and abs(gap) > TOL:
+                    gain[event, row] *= 1.5
+                    grown += 1
                 else:
                     kept += 1
                 longest = 1 + abs(here[event, row])
                 cut += abs(gain[event, row] * d) > longest
                 here[event, row] += max(-longest, min(longest, gain[event, row] * d))
-        before = moments.gap
+        before = left
         dual = method.update(moments, dual)
         share = [[1 / (1 / c[0] + 1 / c[1])] if n_groups == 2 else c for c in counts / total]
         assert dual.value == pytest.approx(here * np.array(share))
-    assert min(doubled, halved, kept, cut) > 0
+    assert min(grown, halved, kept, cut) > 0
 
 
 @several

@@ -32,7 +32,7 @@ class Search(NamedTuple):
     slope: FloatArray  # one gap: multiplier per unit of gap
     longest: FloatArray  # one gap: longest step that is allowed next
     gain: FloatArray  # several gaps: plain weights per unit of each gap
-    before: FloatArray  # several gaps: the gaps of the round before
+    before: FloatArray  # several gaps: those of the round before, less their aim
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class SecantALM(Method):
     the bracket of the two sides once both were seen. The aim is a gap on the plain model's side of zero, half a point
     inside the tolerance: a model that gives up less of its accuracy than one that is closer to zero or beyond it.
 
-    With several gaps, which move each other, each has a step of its own: it doubles while the gap keeps its sign and
-    does not halve, and halves when the gap changes sign (`benchmarks/several_gaps.py` compares this with other steps).
+    With several gaps, which move each other, each has that aim too, and a step of its own: it grows by half while the
+    gap is above the tolerance, stays on one side of its aim and does not halve, and halves when the gap changes sides
+    (`benchmarks/several_gaps.py` compares this with other steps).
     For full fits only: a mini-batch is too noisy to measure a response on.
     """
 
@@ -76,13 +77,19 @@ class SecantALM(Method):
 
 def _own_steps(gap: FloatArray, dual: Dual, search: Search) -> Dual:
     """A step for each gap, which grows or shrinks with what the last one did."""
-    flips = np.sign(gap) * np.sign(search.before) < 0
-    persists = ~flips & (abs(gap) > 0.5 * abs(search.before))
-    gain = search.gain * np.where(flips, 0.5, np.where(persists, 2.0, 1.0))
-    here = dual.value / np.where(search.share > 0, search.share, 1.0)
+    here, aim = dual.value / np.where(search.share > 0, search.share, 1.0), dual.tol - _inside(dual.tol)
+    left = gap - np.where(here == 0, np.clip(gap, -aim, aim), np.sign(here) * aim)
+    flips = np.sign(left) * np.sign(search.before) < 0
+    persists = ~flips & (abs(left) > 0.5 * abs(search.before)) & (abs(gap) > dual.tol)
+    gain = search.gain * np.where(flips, 0.5, np.where(persists, 1.5, 1.0))
     longest = LONGEST_STEP + abs(here)
-    after = here + np.clip(gain * gap, -longest, longest)
-    return replace(dual, value=after * search.share, memory=search._replace(gain=gain, before=gap))
+    after = here + np.clip(gain * left, -longest, longest)
+    return replace(dual, value=after * search.share, memory=search._replace(gain=gain, before=left))
+
+
+def _inside(tol: float) -> float:
+    """How far inside the tolerance the search aims."""
+    return min(INSIDE, tol / 2)
 
 
 def _secant(gap: float, dual: Dual, search: Search) -> Dual:
@@ -91,7 +98,7 @@ def _secant(gap: float, dual: Dual, search: Search) -> Dual:
     here = float(dual.value.item()) / plain_weight
     if here == 0 and abs(gap) <= dual.tol:
         return dual  # the plain model is within the tolerance
-    side, inside = np.sign(here) if here else np.sign(gap), min(INSIDE, dual.tol / 2)
+    side, inside = np.sign(here) if here else np.sign(gap), _inside(dual.tol)
     point, before = np.array([here, gap - side * (dual.tol - inside)]), search.near
     if abs(point[1]) <= CLOSE * inside:
         return dual
