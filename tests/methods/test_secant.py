@@ -236,7 +236,7 @@ several = pytest.mark.parametrize(("n_events", "n_groups"), [(2, 2), (1, 3), (1,
 
 @several
 def test_each_of_several_gaps_has_a_step_of_its_own(n_events, n_groups):
-    """The aim is half the tolerance, on the side that the multiplier comes from. A step takes 4 plain weights per unit of
+    """The aim is half the tolerance, on the side that the multiplier comes from. A step is 4 plain weights per unit of
     gap at first; half as much again where a gap above the tolerance stays on its side of the aim with more than half
     of the distance; half where it changes sides; never more than one plain weight and what the multiplier has."""
     method, rng = SecantALM(), np.random.default_rng(n_groups)
