@@ -13,7 +13,8 @@ __version__ = "0.1.0.dev0"
 _PUBLIC = {
     "fairalm.constraints": "Constraint DemographicParity EqualOpportunity EqualizedOdds ErrorParity PredictiveEquality"
     " PredictiveParity",
-    "fairalm.exceptions": "ConstantModelWarning FairALMWarning InputError SmallCellWarning ToleranceWarning",
+    "fairalm.exceptions": "ConstantModelWarning FairALMWarning InputError NoStepWarning SmallCellWarning"
+    " ToleranceWarning",
     "fairalm.methods": "AugmentedLagrangian FairALM FairALMLinear L2Penalty Lagrangian Method PIControl ProxyLagrangian"
     " Reweight SecantALM Unconstrained",
     "fairalm.models_io": "load save",

@@ -8,6 +8,7 @@ from fairalm.constraints import PredictiveParity as PredictiveParity
 from fairalm.exceptions import ConstantModelWarning as ConstantModelWarning
 from fairalm.exceptions import FairALMWarning as FairALMWarning
 from fairalm.exceptions import InputError as InputError
+from fairalm.exceptions import NoStepWarning as NoStepWarning
 from fairalm.exceptions import SmallCellWarning as SmallCellWarning
 from fairalm.exceptions import ToleranceWarning as ToleranceWarning
 from fairalm.methods import AugmentedLagrangian as AugmentedLagrangian

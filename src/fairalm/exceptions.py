@@ -72,3 +72,7 @@ class ConstantModelWarning(FairALMWarning):
 
 class SmallCellWarning(FairALMWarning):
     """A cell (event × group) holds too few rows to judge."""
+
+
+class NoStepWarning(FairALMWarning):
+    """A constrained loss was used for many batches without its dual step."""
