@@ -130,12 +130,12 @@ def sampling_floor(rates, constraint, draws=2000):
 
 
 def wider(jobs, seeds):
-    """The untuned default beside the plain net, for other constraints and groups: name, data set and constraint."""
+    """The untuned default beside the plain net, for jobs of a name, a data set, a constraint and epochs."""
     rows = []
-    for name, data, constraint in jobs:
+    for name, data, constraint, epochs in jobs:
         for table in (Table(data, seed) for seed in seeds):
             for net, method in (("plain", fairalm.Unconstrained()), ("default", None)):
-                figures = table.wide_figures(table.fit(method, constraint=constraint), constraint)
+                figures = table.wide_figures(table.fit(method, epochs, constraint=constraint), constraint)
                 rows.append({"groups": name, "constraint": constraint.name, "net": net, **figures})
                 print(rows[-1], flush=True)
     grouped = pd.DataFrame(rows).groupby(["groups", "constraint", "net"], sort=False)
@@ -149,15 +149,16 @@ def wider(jobs, seeds):
 
 
 def odds(seeds):
-    """Equalized odds on the two tables with enough rows of both labels in both groups."""
-    return wider([(f"{name}, 2", load(name), EQUALIZED_ODDS) for name in ("adult", "compas")], seeds)
+    """Equalized odds on the two tables with enough rows of both labels in both groups; COMPAS also with more steps."""
+    jobs = [(f"{name}, 2", load(name), EQUALIZED_ODDS, EPOCHS) for name in ("adult", "compas")]
+    return wider([*jobs, (f"compas, 2, {4 * EPOCHS} epochs", load("compas"), EQUALIZED_ODDS, 4 * EPOCHS)], seeds)
 
 
 def groups(seeds):
     """Five and ten groups of Adult."""
-    race, both = load("adult").protect("race"), load("adult").protect("sex", "race")
+    data_sets = {"adult, 5": load("adult").protect("race"), "adult, 10": load("adult").protect("sex", "race")}
     constraints = (EQUAL_OPPORTUNITY, EQUALIZED_ODDS)
-    return wider([(f"adult, {n}", data, c) for n, data in (("5", race), ("10", both)) for c in constraints], seeds)
+    return wider([(name, data, c, EPOCHS) for name, data in data_sets.items() for c in constraints], seeds)
 
 
 class Scenes:

@@ -57,8 +57,8 @@ class PIControl(Method):
       only: in the integral chance averages out, and a small gap that persists is still closed.
     - lambda and I are limited. At a loss of 2 plain weights, a row is pulled to the decision boundary and not beyond it
       (the sigmoid is half as steep there as the log loss). No multiplier takes more, except from a small group, which a
-      net knows by heart: 5 plain weights at most, and less than a fifth of the event's weight. A gap moves at most 3/4 of
-      its event's weight from one side to the other: 1.5 plain weights a row, for two groups of the same size.
+      net knows by heart: 5 plain weights at most, and a fifth of the event's weight. A gap moves at most 3/4 of its
+      event's weight from one side to the other: 1.5 plain weights a row, for two groups of the same size.
     - I does not grow while lambda is at its limit (anti-windup).
 
     Both parts are soft-thresholded by the amount that the tolerance exceeds one point. `benchmarks/nets.py` has the
