@@ -1,14 +1,16 @@
-"""Nets on the four tables: the default method, untuned, and every method over three decades of eta.
+"""Nets on the four tables and on images: the default method, untuned, and every method over three decades of eta.
 
     python benchmarks/nets.py [--seeds 5] [--first 200] [--sweep_seeds 2] [--write docs/nets.md]
 
 A net with two hidden layers of 64 units, trained by Adam with a rate going from 0.001 down to 0 along a cosine, in
-batches of 256, for 30 epochs (at least 300 steps, which matters for German). Nothing is chosen per table. The constants
-of `fairalm.PIControl` were chosen on splits 0 to 4; the splits here start at 200.
+batches of 256, for 30 epochs (at least 300 steps, which matters for German). Nothing is chosen per table. The images
+are scenes whose group is independent of the label; their net has three convolutions. The constants of
+`fairalm.PIControl` were chosen on splits and seeds 0 to 4; those here start at 200.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 
@@ -19,13 +21,16 @@ from common import start, tables, write_between
 from torch import nn
 
 import fairalm
-from fairalm import EqualOpportunity, InputError
+from fairalm import EqualizedOdds, EqualOpportunity, InputError
 from fairalm.datasets import load, preprocess, split
+from fairalm.datasets.images import scenes
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import pi_control
 from fairalm.nn import ConstrainedLoss
 
 BATCH, EPOCHS, STEPS, HIDDEN, RATE = 256, 30, 300, 64, 1e-3
+N_SCENES, N_TEST, SIZE, SCENE_BATCH, SCENE_EPOCHS, SCENE_RATE = 1000, 600, 32, 32, 10, 1e-2
+PARTS = ("default", "odds", "groups", "scenes", "ablation", "several", "sweep")
 FACTORS = (1 / 30, 1 / 10, 1 / 3, 1, 3, 10, 30)
 SWEPT = {
     "pi-control (default)": fairalm.PIControl,
@@ -35,6 +40,7 @@ SWEPT = {
     "proxy-Lagrangian": fairalm.ProxyLagrangian,
     "l2 penalty": fairalm.L2Penalty,
 }
+EQUAL_OPPORTUNITY, EQUALIZED_ODDS = EqualOpportunity(), EqualizedOdds()
 
 
 class Table:
@@ -42,13 +48,14 @@ class Table:
 
     def __init__(self, data, seed):
         X = data.features_frame(with_protected=True)
-        self.seed, self.names = seed, data.groups.to_numpy()
-        self.train, self.test = split(data.y, data.groups, random_state=seed)
+        groups = data.groups if data.groups.ndim == 1 else data.groups.agg(" × ".join, axis=1)
+        self.seed, self.names, self.n_groups = seed, groups.to_numpy(), groups.nunique()
+        self.train, self.test = split(data.y, groups, random_state=seed)
         made = preprocess(X.iloc[self.train]).fit(X.iloc[self.train]).transform(X)
         self.X, self.y = torch.tensor(np.asarray(made), dtype=torch.float32), torch.tensor(data.y, dtype=torch.float32)
-        self.group = torch.tensor(pd.factorize(data.groups, sort=True)[0])
+        self.group = torch.tensor(pd.factorize(groups, sort=True)[0])
 
-    def fit(self, method, epochs=EPOCHS, after=False, **settings):
+    def fit(self, method, epochs=EPOCHS, after=False, constraint=EQUAL_OPPORTUNITY):
         """Train a net and predict; with `after`, the dual step uses the losses after the primal step (Algorithm 2)."""
         torch.manual_seed(self.seed)
         layers = (
@@ -61,11 +68,10 @@ class Table:
         model = nn.Sequential(*layers)
         criterion = ConstrainedLoss(
             nn.BCEWithLogitsLoss(reduction="none"),
-            EqualOpportunity(),
+            constraint,
             method,
-            n_groups=2,
+            n_groups=self.n_groups,
             dual_from="observe" if after else "forward",
-            **settings,
         )
         X, y, group = (part[self.train] for part in (self.X, self.y, self.group))
         per_epoch = ceil(len(X) / BATCH)
@@ -101,6 +107,112 @@ class Table:
             "test error": 100 * error.value,
             "selection": np.array([chosen[self.train][codes == k].mean() for k in (0, 1)]),
         }
+
+    def wide_figures(self, chosen, constraint):
+        """Training and test gap (largest minus smallest rate), the gap that chance shows in the test part, error."""
+        trained, tested = self.rates(chosen, self.train), self.rates(chosen, self.test)
+        return {
+            "training gap": 100 * measure_of(constraint, trained, train=True).value,
+            "one row": 100 / measure_of(constraint, trained, train=True).n_min,
+            "test gap": 100 * measure_of(constraint, tested).value,
+            "by chance": sampling_floor(tested, constraint),
+            "test error": 100 * measure_of("error", tested).value,
+        }
+
+
+def sampling_floor(rates, constraint, draws=2000):
+    """The mean gap, in points, that test rows show when all groups have the same true rates as the whole event."""
+    missed, raised = (rates.fn, rates.fn + rates.tp), (rates.fp, rates.fp + rates.tn)
+    events = [missed, raised] if isinstance(constraint, EqualizedOdds) else [missed]
+    rng = np.random.default_rng(0)
+    drawn = [rng.binomial(n, k.sum() / n.sum(), (draws, len(n))) / n for k, n in events]
+    return 100 * np.max([np.ptp(rate, axis=1) for rate in drawn], axis=0).mean()
+
+
+def wider(jobs, seeds):
+    """The untuned default beside the plain net, for jobs of a name, a data set, a constraint and epochs."""
+    rows = []
+    for name, data, constraint, epochs in jobs:
+        for table in (Table(data, seed) for seed in seeds):
+            for net, method in (("plain", fairalm.Unconstrained()), ("default", None)):
+                figures = table.wide_figures(table.fit(method, epochs, constraint=constraint), constraint)
+                rows.append({"groups": name, "constraint": constraint.name, "net": net, **figures})
+                print(rows[-1], flush=True)
+    grouped = pd.DataFrame(rows).groupby(["groups", "constraint", "net"], sort=False)
+    mean, largest = grouped.mean(), grouped["training gap"].max()
+    made = mean[["training gap"]].round(2)
+    made["largest"] = largest.round(2)
+    made["one row is"] = mean["one row"].round(1)
+    made["test gap"], made["by chance"] = mean["test gap"].round(1), mean["by chance"].round(1)
+    made["test error"] = mean["test error"].round(2)
+    return made.reset_index()
+
+
+def odds(seeds):
+    """Equalized odds on the two tables with enough rows of both labels in both groups; COMPAS also with more steps."""
+    jobs = [(f"{name}, 2", load(name), EQUALIZED_ODDS, EPOCHS) for name in ("adult", "compas")]
+    return wider([*jobs, (f"compas, 2, {4 * EPOCHS} epochs", load("compas"), EQUALIZED_ODDS, 4 * EPOCHS)], seeds)
+
+
+def groups(seeds):
+    """Five and ten groups of Adult."""
+    data_sets = {"adult, 5": load("adult").protect("race"), "adult, 10": load("adult").protect("sex", "race")}
+    constraints = (EQUAL_OPPORTUNITY, EQUALIZED_ODDS)
+    return wider([(name, data, c, EPOCHS) for name, data in data_sets.items() for c in constraints], seeds)
+
+
+class Scenes:
+    """Images whose group, a colour, is independent of the label: no method should change what a net learns."""
+
+    def __init__(self, seed):
+        self.seed = seed
+        self.train, self.test = (self._read(n, 2 * seed + i) for i, n in enumerate((N_SCENES, N_TEST)))
+
+    def _read(self, n, random_state):
+        data = scenes(n, correlation=0, size=SIZE, random_state=random_state)
+        X = torch.tensor(data.pixels, dtype=torch.float32).permute(0, 3, 1, 2) / 127.5 - 1
+        group = torch.tensor((data.groups == "red").to_numpy(dtype=int))
+        return X, torch.tensor(data.y, dtype=torch.float32), group
+
+    def fit(self, method):
+        """Train a net of three convolutions under equalized odds; returns its test error and its criterion."""
+        torch.manual_seed(self.seed)
+        layers, before = [], 3
+        for channels, stride in ((16, 2), (24, 2), (24, 1)):
+            layers += [nn.Conv2d(before, channels, 3, stride, 1), nn.BatchNorm2d(channels), nn.ReLU()]
+            before = channels
+        model = nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(before, 1))
+        each = nn.BCEWithLogitsLoss(reduction="none")
+        criterion = ConstrainedLoss(each, EQUALIZED_ODDS, method, n_groups=2)
+        optimizer = torch.optim.Adam(model.parameters(), lr=SCENE_RATE)
+        criterion.attach(optimizer)
+        X, y, group = self.train
+        n_steps = SCENE_EPOCHS * ceil(N_SCENES / SCENE_BATCH)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, n_steps)
+        for _ in range(SCENE_EPOCHS):
+            for rows in torch.randperm(N_SCENES).split(SCENE_BATCH):
+                optimizer.zero_grad()
+                criterion(model(X[rows])[:, 0], y[rows], group[rows]).backward()
+                optimizer.step()
+                schedule.step()
+        X, y, _ = self.test
+        with torch.no_grad():
+            wrong = (model.eval()(X)[:, 0] > 0) != (y == 1)
+        return 100 * float(wrong.float().mean()), criterion
+
+
+def independent(seeds):
+    """Test errors on scenes, paired: the same images and initial weights; and the default's multipliers at the end."""
+    rows = []
+    for data in (Scenes(seed) for seed in seeds):
+        plain, _ = data.fit(fairalm.Unconstrained())
+        ours, criterion = data.fit(None)
+        algorithm_2, _ = data.fit(fairalm.FairALM())
+        made = {"seed": data.seed, "plain": plain, "default": ours, "difference": ours - plain}
+        made |= {"Algorithm 2": algorithm_2, "largest multiplier": float(criterion.multiplier.abs().max())}
+        rows.append({name: round(value, 2) for name, value in made.items()})
+        print(rows[-1], flush=True)
+    return pd.DataFrame(rows).astype({"seed": object})
 
 
 def splits_of(seeds, chosen=None):
@@ -158,6 +270,40 @@ def sweep(seeds, epochs=15):
     return frame, pd.DataFrame(plain)
 
 
+@contextmanager
+def changed(constants):
+    """Change constants of the default method for a while."""
+    kept = {key: getattr(pi_control, key) for key in constants}
+    try:
+        for key, value in constants.items():
+            setattr(pi_control, key, value)
+        yield
+    finally:
+        for key, value in kept.items():
+            setattr(pi_control, key, value)
+
+
+def several(seeds):
+    """Equalized odds without what is there for several events: training gaps of COMPAS, test errors on scenes."""
+    parts = {
+        "as it is": {},
+        "gain not divided by the events": {"GAIN": 2 * pi_control.GAIN},
+        "limit ±5 only": {"MOVED": 1e9, "TAKEN": pi_control.LIMIT},
+        "neither": {"GAIN": 2 * pi_control.GAIN, "MOVED": 1e9, "TAKEN": pi_control.LIMIT},
+    }
+    data, rows = load("compas"), []
+    for part, constants in parts.items():
+        with changed(constants):
+            splits = [Table(data, seed) for seed in seeds]
+            chosen = [table.fit(None, constraint=EQUALIZED_ODDS) for table in splits]
+            gaps = [t.wide_figures(h, EQUALIZED_ODDS)["training gap"] for t, h in zip(splits, chosen, strict=True)]
+            errors = [Scenes(seed).fit(None)[0] for seed in seeds]
+        shown = ", ".join(f"{error:.1f}" for error in errors)
+        rows.append({"default": part, "COMPAS, training gap": round(np.mean(gaps), 2), "scenes, test errors": shown})
+        print(rows[-1], flush=True)
+    return pd.DataFrame(rows)
+
+
 def ablation(seeds):
     """The default method with one of its parts removed."""
     parts = {
@@ -170,12 +316,8 @@ def ablation(seeds):
     rows = []
     for name, splits in splits_of(seeds):
         for part, change in parts.items():
-            kept = {key: getattr(pi_control, key) for key in change}
-            for key, value in change.items():
-                setattr(pi_control, key, value)
-            gaps = [table.figures(table.fit(None))["training gap"] for table in splits]
-            for key, value in kept.items():
-                setattr(pi_control, key, value)
+            with changed(change):
+                gaps = [table.figures(table.fit(None))["training gap"] for table in splits]
             rows.append({"default": part, "table": name, "gap": np.mean(gaps)})
             print(rows[-1], flush=True)
     return (
@@ -231,16 +373,19 @@ def main():
         "--write", type=Path, help="replace the tables between the markers of this page, and its figure"
     )
     parser.add_argument("--tables", help="data sets, separated by commas")
-    parser.add_argument("--parts", default="default,ablation,sweep", help="which of the three to run")
+    parser.add_argument("--parts", default=",".join(PARTS), help="which of them to run, separated by commas")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    made = {}
+    made, seeds = {}, range(options.first, options.first + options.seeds)
     if "default" in options.parts:
-        made["default"] = default(
-            range(options.first, options.first + options.seeds), options.tables and options.tables.split(",")
-        )
+        made["default"] = default(seeds, options.tables and options.tables.split(","))
+    for name, part in (("odds", odds), ("groups", groups), ("scenes", independent)):
+        if name in options.parts:
+            made[name] = part(seeds)
     if "ablation" in options.parts:
         made["ablation"] = ablation(range(3))
+    if "several" in options.parts:
+        made["several"] = several(range(3))
     if "sweep" in options.parts:
         frame, plain = sweep(range(options.first, options.first + options.sweep_seeds))
         made["sweep"] = frame.pivot_table(index="method", columns="eta", values="training gap", sort=False).round(1)

@@ -14,7 +14,7 @@ _PUBLIC = {
     "fairalm.constraints": "Constraint DemographicParity EqualOpportunity EqualizedOdds ErrorParity PredictiveEquality"
     " PredictiveParity",
     "fairalm.exceptions": "ConstantModelWarning FairALMWarning InputError LevellingDownWarning"
-    " NoBetterThanConstantWarning OptimalityWarning SmallCellWarning ToleranceWarning",
+    " NoBetterThanConstantWarning NoStepWarning OptimalityWarning SmallCellWarning ToleranceWarning",
     "fairalm.methods": "AugmentedLagrangian FairALM FairALMLinear L2Penalty Lagrangian Method PIControl ProxyLagrangian"
     " Reweight SecantALM Unconstrained",
     "fairalm.models_io": "load save",

@@ -10,6 +10,7 @@ from fairalm.exceptions import FairALMWarning as FairALMWarning
 from fairalm.exceptions import InputError as InputError
 from fairalm.exceptions import LevellingDownWarning as LevellingDownWarning
 from fairalm.exceptions import NoBetterThanConstantWarning as NoBetterThanConstantWarning
+from fairalm.exceptions import NoStepWarning as NoStepWarning
 from fairalm.exceptions import OptimalityWarning as OptimalityWarning
 from fairalm.exceptions import SmallCellWarning as SmallCellWarning
 from fairalm.exceptions import ToleranceWarning as ToleranceWarning

@@ -84,3 +84,7 @@ class OptimalityWarning(FairALMWarning):
 
 class SmallCellWarning(FairALMWarning):
     """A cell (event × group) holds too few rows to judge."""
+
+
+class NoStepWarning(FairALMWarning):
+    """A constrained loss was used for many batches without its dual step."""

@@ -462,34 +462,107 @@ def test_secant_weights_are_those_of_algorithm_1():
         assert weights[event] == pytest.approx(pulled(contrast_of(list(moments.counts[event])), list(lam[event])))
 
 
-@two_groups
+def taken_from(p):
+    """Plain weights that a row may lose, where its group has the share p of the event."""
+    return min(max(0.2 / p, 2.0), 5.0)
+
+
+def limits_of(p):
+    """Of a multiplier that takes weight from the rest of an event and gives it to a group with the share p."""
+    high = min(5.0, 0.75 / p / (1 - p), taken_from(1 - p) / p)
+    low = min(5.0, 0.75 / p / (1 - p), taken_from(p) / (1 - p))
+    return -low, high
+
+
+def gap_of(moments, event, row):
+    """The gap, the share of the group that it is about, and one plain weight in units of the multiplier."""
+    mu, n = moments.mu[event], moments.counts[event]
+    if len(n) == 2:
+        return mu[0] - mu[1], n[0] / n.sum(), n[0] * n[1] / n.sum() / moments.total
+    return mu[row] - (n * mu).sum() / n.sum(), n[row] / n.sum(), n[row] / moments.total
+
+
+@pytest.mark.parametrize("n_groups", [2, 3, 5])
+@pytest.mark.parametrize(("seed", "n_events"), [(seed, n_events) for seed in range(3) for n_events in (1, 2, 3)])
 @pytest.mark.parametrize("eta", [0.1, 1.0, 30.0])
-def test_pi_control_for_two_groups(seed, n_events, eta):
-    """Lambda = k d + I in plain weights, I ← I + (k / 50) d, k = 18 eta / (4 m (1 - m) + 0.01); all thresholded."""
+def test_pi_control(seed, n_events, n_groups, eta):
+    """Lambda = k soft(d, b) + I in plain weights, I ← I + (k / 50) d, k = 18 eta / E / (4 m (1 - m) + 0.01)."""
     method, tol = PIControl(eta=eta), 0.05
-    stream = draw(seed, n_events, 2, rounds=23)
+    stream = draw(seed, n_events, n_groups, rounds=23)
     dual = method.start(stream[0], tol)
-    kept, k, share = ([0.0] * n_events for _ in range(3))
-
-    def shrunk(x, by):
-        return math.copysign(max(abs(x) - by, 0.0), x)
-
-    def bounded(x):
-        return min(max(x, -5.0), 5.0)
-
+    cells = [(event, row) for event in range(n_events) for row in range(1 if n_groups == 2 else n_groups)]
+    kept, units = dict.fromkeys(cells, 0.0), {}
     for t, moments in enumerate(stream, 1):
-        weights = method.weights(moments, dual)
-        assert weights[:, 0] == pytest.approx(dual.value[:, 0])
-        assert weights[:, 1] == pytest.approx(-dual.value[:, 0])
         dual = method.update(moments, dual)
-        for event in range(n_events):
-            (mu0, mu1), (n0, n1) = moments.mu[event], moments.counts[event]
+        for event, row in cells:
+            d, p, share = gap_of(moments, event, row)
             if t in (1, 11, 21):
-                m = (n0 * mu0 + n1 * mu1) / (n0 + n1)
-                k[event] = 18 * eta / (4 * m * (1 - m) + 0.01)
-                share[event] = n0 * n1 / (n0 + n1) / moments.total
-            small = k[event] / 50
-            kept[event] = bounded(shrunk(kept[event] + small * (mu0 - mu1), small * (tol - 0.01)))
-            plain_weights = bounded(shrunk(kept[event] + k[event] * (mu0 - mu1), k[event] * (tol - 0.01)))
-            assert dual.value[event, 0] == pytest.approx(plain_weights * share[event])
-            assert dual.memory[0][event, 0] == pytest.approx(kept[event])
+                n = moments.counts[event].sum()
+                m = (moments.counts[event] * moments.mu[event]).sum() / n
+                k = 18 * eta / n_events / (4 * m * (1 - m) + 0.01)
+                b = math.sqrt(2 * math.log(n_events)) * 2 * math.sqrt((m * (1 - m) + 0.0025) / n)
+                units[event, row] = k, b, share, *limits_of(p)
+            k, b, share, low, high = units[event, row]
+            moved = soft(kept[event, row] + k / 50 * d, k / 50 * (tol - 0.01))
+            moved = min(max(moved, low), high)
+            wanted = soft(moved + k * soft(d, b), k * (tol - 0.01))
+            if not (wanted > high and d > 0) and not (wanted < low and d < 0):
+                kept[event, row] = moved
+            lam = min(max(wanted, low), high) * share
+            assert dual.value[event, row] == pytest.approx(lam, rel=1e-4, abs=1e-9)
+            assert dual.memory.integral[event, row] == pytest.approx(kept[event, row], rel=1e-4, abs=1e-9)
+
+
+def constant(mu, n_steps, counts=((50.0, 50.0),)):
+    """PI control after so many dual steps at the same rates."""
+    method, moments = PIControl(), Moments(np.array(mu), np.array(counts), float(np.sum(counts)))
+    dual = method.start(moments, 0.01)
+    for _ in range(n_steps):
+        dual = method.update(moments, dual)
+    return dual
+
+
+def test_pi_control_answers_chance_by_its_integral_only():
+    """Gaps of 4 points in 100 rows of each label may be chance: no push at once, but one that grows if they persist."""
+    odds, counts = ((0.32, 0.28), (0.28, 0.32)), ((50.0, 50.0), (50.0, 50.0))
+    for n_steps in (1, 50):
+        dual = constant(odds, n_steps, counts)
+        assert dual.value == pytest.approx(dual.memory.integral * dual.memory.share)
+        assert abs(dual.memory.integral) == pytest.approx(n_steps * 0.04 * 9 / (4 * 0.21 + 0.01) / 50)
+
+
+def test_pi_control_does_not_wind_up_at_its_limit():
+    """At the limit by its proportional part, the integral stays where it was."""
+    dual = constant(((0.9, 0.1),), 200)
+    assert float(dual.value[0, 0]) == pytest.approx(3.0 * 0.25, rel=1e-3)
+    assert not dual.memory.integral.any()
+
+
+@pytest.mark.parametrize("n_events", [1, 2])
+@pytest.mark.parametrize("sizes", [(50, 50), (20, 80), (5, 95), (10, 30, 60), (2, 3, 5, 10, 80)])
+def test_pi_control_keeps_the_weights_of_rows_in_bounds(sizes, n_events):
+    """Whatever the gaps, a group's multiplier takes at most 2 plain weights from its rows; from small groups 5."""
+    counts = np.array([sizes] * n_events, dtype=float)
+    p = counts / counts.sum(-1, keepdims=True)
+    method, rng = PIControl(), np.random.default_rng(0)
+    for _ in range(20):
+        moments = Moments(rng.integers(2, size=counts.shape).astype(float), counts, counts.sum())
+        dual = method.start(moments, 0.01)
+        for _ in range(30):
+            dual = method.update(moments, dual)
+        lost = -method.weights(moments, dual) * moments.total / counts
+        own = lost if len(sizes) == 2 else -dual.value * moments.total / counts * (1 - p)
+        assert (own <= np.clip(0.2 / p, 2.0, 5.0) + 1e-3).all()
+
+
+def test_pi_control_keeps_the_units_of_a_group_that_the_window_does_not_show():
+    """The units are measured at steps 1, 11, ...; a group that is absent just then keeps its own."""
+    method, mu = PIControl(), np.array([[0.3, 0.5, 0.9]])
+    present, absent = (Moments(mu, np.array([[40.0, 50.0, n]]), 200.0) for n in (2.0, 0.0))
+    dual = method.start(present, 0.01)
+    for t in range(1, 12):
+        before, dual = dual, method.update(absent if t == 11 else present, dual)
+    assert dual.value[0, 2] == before.value[0, 2] != 0
+    assert dual.memory.integral[0, 2] == before.memory.integral[0, 2]
+    assert dual.memory.share[0, 2] == before.memory.share[0, 2] > 0
+    assert dual.memory.share[0, 0] == pytest.approx(0.2)

@@ -15,7 +15,7 @@ from torch import nn  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import fairalm  # noqa: E402
-from fairalm import InputError  # noqa: E402
+from fairalm import InputError, NoStepWarning  # noqa: E402
 from fairalm.cells import Event  # noqa: E402
 from fairalm.constraints import CONSTRAINTS  # noqa: E402
 from fairalm.methods import METHODS  # noqa: E402
@@ -379,11 +379,12 @@ def test_a_rule_that_moves_at_every_other_step_sees_all_batches_since(window):
         criterion.step()
         seen.append(not torch.equal(criterion.dual, before))
         if step % 2:
-            kept, k, share = (float(state_of(criterion)[name]) for name in ("integral", "gain", "share"))
+            names = ("integral", "gain", "share", "low", "high")
+            kept, k, share, low, high = (float(state_of(criterion)[name]) for name in names)
             gain = k * criterion.method.eta
             value = kept + gain * expected
             value = math.copysign(max(abs(value) - gain * (criterion.constraint.tol - 0.01), 0.0), value)
-            assert float(criterion.dual) == pytest.approx(min(max(value, -5.0), 5.0) * share, rel=1e-3, abs=1e-6)
+            assert float(criterion.dual) == pytest.approx(min(max(value, low), high) * share, rel=1e-3, abs=1e-6)
             if not window:
                 sums.zero_()
         if window:
@@ -575,6 +576,41 @@ def test_training_closes_the_gap():
     assert plain[0] > 0.15
     assert fair[0] < 0.05
     assert fair[1] < plain[1] + 0.05
+
+
+class TestNoStep:
+    """The multipliers move at step() only, which is easy to forget."""
+
+    def used(self, rule, n, *, step_every=0, train=True, **settings):
+        criterion = make(rule, "equal-opportunity", 2, **settings).train(train)
+        x, y, group = batch(0, 2)
+        for i in range(1, n + 1):
+            criterion(x.sum(dim=1), y.float(), group)
+            if step_every and i % step_every == 0:
+                criterion.step()
+
+    @pytest.mark.parametrize("settings", [{}, {"window": 20}, {"dual_from": "observe"}], ids=repr)
+    def test_a_hundred_batches_without_a_step_warn_once(self, settings):
+        with pytest.warns(NoStepWarning) as caught:
+            self.used("pi-control", 250, **settings)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+        advice = "call criterion.step() after each optimiser step, or criterion.attach(optimizer) once."
+        assert str(caught[0].message).endswith(advice)
+
+    # warnings are errors in the tests
+
+    def test_ninety_nine_do_not(self):
+        self.used("pi-control", 99)
+
+    def test_accumulated_gradients_do_not(self):
+        self.used("fairalm", 300, step_every=99)
+
+    def test_a_method_without_multipliers_does_not(self):
+        self.used("l2", 150)
+
+    def test_validation_does_not(self):
+        self.used("pi-control", 150, train=False)
 
 
 class TestBadInput:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 from fairalm.arrays import Array
 from fairalm.cells import Cells
 from fairalm.constraints import Constraint, as_constraint
-from fairalm.exceptions import InputError
+from fairalm.exceptions import InputError, NoStepWarning
 from fairalm.methods import Dual, Method, as_method
 from fairalm.moments import namespace
 from fairalm.nn.batch import Batch, check_shapes
@@ -22,6 +23,7 @@ from fairalm.nn.state import LossState, Sums, to_array
 from fairalm.nn.surrogates import find_surrogate, target_margin
 
 DualFrom = Literal["forward", "observe"]
+STEP_EXPECTED = 100  # training batches by which step() should have been called; accumulated gradients need fewer
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ class ConstrainedLoss(nn.Module):
         self._state = LossState(dual, Sums(empty, empty), empty[:2])
         self._last: tuple[Tensor, Array, Dual] | None = None  # mean loss, sums and multipliers of the last batch
         self._is_checked = False
+        self._n_forwards = 0  # in training mode
 
     @property
     def t(self) -> int:
@@ -179,6 +182,7 @@ class ConstrainedLoss(nn.Module):
         self._last = mean.detach(), seen, state.dual
         if self.training:
             self._feed(sums)
+            self._expect_step()
         # by the margin: the loss of a row falls with it where the label is the target
         by_margin = namespace(row_weights).concat([row_weights[0], -row_weights[1]]) / n
         pull = slope * by_margin[batch.code]  # the gradient of the penalty
@@ -273,6 +277,14 @@ class ConstrainedLoss(nn.Module):
             self._state = replace(state, sums=state.sums + sums, n_batches=state.n_batches + 1)
         else:
             self._state = replace(state, sums=Sums(state.sums.primal + sums.primal, state.sums.dual))
+
+    def _expect_step(self) -> None:
+        """Warn, once, if the multipliers have never moved although many batches were seen."""
+        self._n_forwards += 1
+        if self._n_forwards == STEP_EXPECTED and self.t == 1 and self.method.traits.has_dual:
+            seen = f"The loss has seen {STEP_EXPECTED} training batches and no step(), so its multipliers are still 0"
+            advice = "call criterion.step() after each optimiser step, or criterion.attach(optimizer) once"
+            warnings.warn(NoStepWarning(f"{seen}: {advice}."), stacklevel=5)
 
     def _row_weights(self, sums: Array, dual: Dual) -> Array:
         """Weight of a row by label and group, as a multiple of its plain weight: shape (2, groups)."""
