@@ -64,16 +64,6 @@ class Compared(NamedTuple):
     membership: Array  # 1 where a group, such as "Female × Black", belongs to a compared one, such as "race = Black"
     blocks: tuple[int, ...]  # compared groups of each attribute
 
-    @classmethod
-    def of(cls, blocks: tuple[int, ...]) -> Compared:
-        """For groups that count through the values of all attributes, the last one fastest.
-
-        >>> Compared.of((2, 3)).membership[4]  # the second value of the first attribute, the second of the other
-        array([0., 1., 0., 1., 0.])
-        """
-        values = np.indices(blocks).reshape(len(blocks), -1)
-        return cls(np.hstack([np.eye(size)[value] for size, value in zip(blocks, values, strict=True)]), blocks)
-
 
 @dataclass(frozen=True, eq=False)
 class Cells:
