@@ -104,11 +104,11 @@ def test_just_before_there_is_none(changes):
 
 def test_the_rates_of_the_groups_are_named():
     message = said(replace(FINE, change=DOWN), names=("African-American", "Caucasian"))[LevellingDownWarning]
-    assert "(African-American 67 → 17 %, Caucasian 41 → 16 %)" in message
+    assert "African-American 67 → 17 %, Caucasian 41 → 16 %)" in message
     many = change([[0.6] * 6, [0.4] * 6], [[0.6] * 6, [0.4] * 6])
     message = said(replace(FINE, change=many), names=tuple("abcdef"))[LevellingDownWarning]
-    assert "(a 60 → 40 %, b 60 → 40 %, c 60 → 40 %, d 60 → 40 %, ...)" in message
-    assert "(0 67 → 17 %, 1 41 → 16 %)" in said(replace(FINE, change=DOWN), names=())[LevellingDownWarning]
+    assert "a 60 → 40 %, b 60 → 40 %, c 60 → 40 %, d 60 → 40 %, ...)" in message
+    assert "0 67 → 17 %, 1 41 → 16 %)" in said(replace(FINE, change=DOWN), names=())[LevellingDownWarning]
 
 
 @pytest.mark.parametrize("changes", [{"error": 0.5}, {"change": DOWN}])

@@ -163,7 +163,7 @@ class GameResult:
         listed = ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")
         return (
             "The gap closed at the expense of every group: each is predicted the target less often than by the plain"
-            f" model, and so are those of them who have it ({listed})."
+            f" model (true positive rates: {listed})."
         )
 
     def _far_from_optimal(self) -> str:
