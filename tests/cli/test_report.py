@@ -54,7 +54,7 @@ def test_card(run, table, tmp_path):
 
 
 def test_warnings_of_the_training_are_repeated(run, table, tmp_path):
-    code, _, err = run("train", table, *ARGS, "--max-iter", 1, "--method", "l2", "-o", "a")
+    code, _, err = run("train", table, *ARGS, "--max-iter", 1, "--method", "l2", "--predictor", "last", "-o", "a")
     assert code == 0
     (warning,) = json.loads((tmp_path / "a" / "metrics.json").read_text())["training"]["warnings"]
     assert "above the tolerance" in warning
