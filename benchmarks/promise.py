@@ -30,6 +30,7 @@ from common import start, write_between
 from fairlearn.reductions import DemographicParity as ParityOfSelection
 from fairlearn.reductions import EqualizedOdds as ParityOfOdds
 from fairlearn.reductions import ExponentiatedGradient, TruePositiveRateParity
+from joblib import Parallel, delayed
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
@@ -94,42 +95,44 @@ def fitted(model, X, y, s):
 
 def tolerance(seeds):
     """One row per estimator, split and tolerance."""
-    data = load("compas")
+    jobs = [(name, seed) for name in ESTIMATORS for seed in range(seeds)]
+    parts = Parallel(n_jobs=-1)(delayed(tolerances_of)(name, seed) for name, seed in jobs)
+    return pd.DataFrame([row for part in parts for row in part])
+
+
+def tolerances_of(name, seed):
+    """One row per tolerance."""
+    data, make, rows = load("compas"), ESTIMATORS[name][0], []
     X, y, s = data.features_frame(with_protected=False), data.y, data.groups.to_numpy()
-    rows = []
-    for name, (make, _) in ESTIMATORS.items():
-        for seed in range(seeds):
-            train, test = split(y, s, random_state=seed)
-            table = preprocess(X.iloc[train]).fit(X.iloc[train])
-            inside, outside = table.transform(X.iloc[train]), table.transform(X.iloc[test])
-            plain, _, _ = fitted(
-                FairALMClassifier(make(seed), method="unconstrained", random_state=seed), inside, y[train], s[train]
-            )
-            constant = min(y[train].mean(), 1 - y[train].mean())
-            for tol in TOLERANCES:
-                model = FairALMClassifier(make(seed), constraint=EqualOpportunity(tol=tol), random_state=seed)
-                model, caught, _ = fitted(model, inside, y[train], s[train])
-                share = min(1.0, tol / plain.gap_)  # of the plain model, in its mixture with the constant
-                rates = group_rates(y[test], model.predict(outside), sensitive_features=s[test])
-                rows.append(
-                    {
-                        "estimator": name,
-                        "seed": seed,
-                        "tol": tol,
-                        "error": model.error_,
-                        "gap": model.gap_,
-                        "fits": model.n_oracle_calls_,
-                        "signal": model.dual_signal_,
-                        "constant": constant,
-                        "mixture": share * plain.error_ + (1 - share) * constant,
-                        "plain": plain.error_,
-                        "test error": measure_of("error", rates).value,
-                        "test gap": measure_of("deo", rates).value,
-                        "warnings": len(caught),
-                    }
-                )
-        print(f"{name}: done", flush=True)
-    return pd.DataFrame(rows)
+    train, test = split(y, s, random_state=seed)
+    table = preprocess(X.iloc[train]).fit(X.iloc[train])
+    inside, outside = table.transform(X.iloc[train]), table.transform(X.iloc[test])
+    plain = FairALMClassifier(make(seed), method="unconstrained", random_state=seed)
+    plain, _, _ = fitted(plain, inside, y[train], s[train])
+    constant = min(y[train].mean(), 1 - y[train].mean())
+    for tol in TOLERANCES:
+        model = FairALMClassifier(make(seed), constraint=EqualOpportunity(tol=tol), random_state=seed)
+        model, caught, _ = fitted(model, inside, y[train], s[train])
+        share = min(1.0, tol / plain.gap_)  # of the plain model, in its mixture with the constant
+        rates = group_rates(y[test], model.predict(outside), sensitive_features=s[test])
+        rows.append(
+            {
+                "estimator": name,
+                "seed": seed,
+                "tol": tol,
+                "error": model.error_,
+                "gap": model.gap_,
+                "fits": model.n_oracle_calls_,
+                "signal": model.dual_signal_,
+                "constant": constant,
+                "mixture": share * plain.error_ + (1 - share) * constant,
+                "plain": plain.error_,
+                "test error": measure_of("error", rates).value,
+                "test gap": measure_of("deo", rates).value,
+                "warnings": len(caught),
+            }
+        )
+    return rows
 
 
 def limits(table):

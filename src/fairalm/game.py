@@ -141,15 +141,15 @@ class Game:
 
         For a single model and for this mixture thresholds are not moved: a threshold at which a weak model is nearly
         constant must not end the search for a better one. A moved threshold does end it if the model is as good as the
-        plain one. The best mixture itself, which the constants keep within the tolerance from the start, is settled
-        once the certificate proves it best.
+        plain one, or if it is nearly so and better than any mixture of models on both sides. The best mixture itself,
+        which the constants keep within the tolerance from the start, is settled once the certificate proves it best.
         """
         found = self.candidates
         weights = self.weights(predictor)
         if predictor == "mixture":
             return self.excess(weights) <= SETTLED
         if predictor == "single":
-            if found.spread_of(weights).max() <= self.tol and weights @ found.errors <= found.errors[0] + SETTLED:
+            if found.spread_of(weights).max() <= self.tol and self._costs_little(float(weights @ found.errors)):
                 return True
             index = found.best_as_fitted(self.is_eligible, tol=self.tol)
             weights = np.eye(1, len(found.errors), index)[0]
@@ -157,6 +157,14 @@ class Game:
             return False
         best = found.mixture(self.tol, among=found.as_fitted | found.is_constant)
         return float(weights @ found.errors) - best.value <= SETTLED
+
+    def _costs_little(self, error: float) -> bool:
+        """Whether a single model within the tolerance is as good as the plain one, or nearly and as any mixture."""
+        found, extra = self.candidates, error - self.candidates.errors[0]
+        if extra <= SETTLED or extra > 2 * WORSE_BY:
+            return bool(extra <= SETTLED)
+        between = found.mixture(self.tol, among=found.as_fitted)
+        return bool(found.spread_of(between.weights).max() <= self.tol + 1e-9 and error <= between.value)
 
     def best_cost(self) -> float:
         """Cost of the best classifier found, as it was fitted."""
