@@ -61,7 +61,7 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     say()
     for line in lines:
         say(line)
-    say(f"Constraint {constraint_sentence(constraint, samples.label, max(samples.groups.blocks))}")
+    say(f"Constraint {constraint_sentence(constraint, samples.label)}")
 
 
 def groups_sentence(groups: Groups) -> str:

@@ -71,7 +71,7 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "curves_of": next((model.history_of for model in recorded if model.history), "train"),
         "runs": [_run_facts(run) for run in records],
         "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
-        "limits": limits(records, n_groups=max(map(len, models[headline]["attributes"])), has_nvp=nvp is not None),
+        "limits": limits(records, has_nvp=nvp is not None),
     }
 
 

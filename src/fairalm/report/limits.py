@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fairalm.report.runs import OTHER_MODEL, RunRecord
-from fairalm.report.words import MORE_THAN_TWO_GROUPS, weight_sentence
+from fairalm.report.words import weight_sentence
 
 
-def limits(runs: Sequence[RunRecord], *, n_groups: int, has_nvp: bool) -> list[str]:
+def limits(runs: Sequence[RunRecord], *, has_nvp: bool) -> list[str]:
     """Sentences about the limits of these runs, the most important first."""
     first, config = runs[0].metrics, runs[0].metrics["config"]
     models = [model for run in runs for model in run.models]
@@ -36,8 +36,6 @@ def limits(runs: Sequence[RunRecord], *, n_groups: int, has_nvp: bool) -> list[s
     if config.get("with_protected"):
         use = f"The models may use {', '.join(config['protected'])}"
         sentences.append(f"{use}: it must be known of everyone they predict, and you must be allowed to use it.")
-    if n_groups > 2:
-        sentences.append(MORE_THAN_TWO_GROUPS)
     gap = first.get("training", {}).get("optimality_gap")
     if gap is not None:
         sentences.append(

@@ -15,10 +15,6 @@ from fairalm.runs.metrics import verdict
 FORECAST_CELL = 30  # people; with a smaller cell no forecast is made
 MOST_TIMES = 100.0  # as many people; a larger ratio is not printed
 MODEL_KINDS = {FAIRALM_MODEL: "fairalm's methods", PLAIN_MODEL: "plain model", OTHER_MODEL: "other methods"}
-MORE_THAN_TWO_GROUPS = (
-    "With more than two groups, training bounds each group against the mean of all; the gap reported is largest minus"
-    " smallest, which can be twice as much."
-)
 SHOWN_RATES = {
     "error": ("error", "share of wrong predictions"),
     "selection": ("selection", "share predicted {label}"),
@@ -34,10 +30,9 @@ REASONS = {
 }
 
 
-def constraint_sentence(constraint: Constraint, label: str, n_groups: int) -> str:
+def constraint_sentence(constraint: Constraint, label: str) -> str:
     """A constraint with its name; `label` is for example "income = >50K"."""
-    sentence = f"{constraint.name}: {requirement(constraint, label)}"
-    return f"{sentence} {MORE_THAN_TWO_GROUPS}" if n_groups > 2 else sentence
+    return f"{constraint.name}: {requirement(constraint, label)}"
 
 
 def rate_words(label: str) -> dict[str, dict[str, str]]:
