@@ -18,6 +18,7 @@ LAYERS = [
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection", "parameters"},
+    {"frontier"},
     {"sklearn", "nn"},
     {"vision"},
     {"runs"},

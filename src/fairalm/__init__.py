@@ -19,7 +19,7 @@ _PUBLIC = {
     " Reweight SecantALM Unconstrained",
     "fairalm.models_io": "load save",
     "fairalm.selection": "nvp pareto_front select_nvp",
-    "fairalm.sklearn": "FairALMClassifier",
+    "fairalm.sklearn": "FairALMClassifier FrontierClassifier",
 }
 _MODULES = {name: module for module, names in _PUBLIC.items() for name in names.split()}
 

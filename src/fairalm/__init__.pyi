@@ -31,5 +31,6 @@ from fairalm.selection import nvp as nvp
 from fairalm.selection import pareto_front as pareto_front
 from fairalm.selection import select_nvp as select_nvp
 from fairalm.sklearn import FairALMClassifier as FairALMClassifier
+from fairalm.sklearn import FrontierClassifier as FrontierClassifier
 
 __version__: str

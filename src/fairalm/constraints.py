@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ from fairalm.exceptions import InputError, SmallCellWarning
 TOO_FEW = 5  # rows in a cell; with fewer, a single row moves its rate by over twenty points
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Constraint(ABC):
     """Base of all constraints. Subclasses write :meth:`events` and nothing else.
 
@@ -35,10 +35,21 @@ class Constraint(ABC):
         Largest difference that is allowed between any two groups: 0.01 lets rates differ by one point.
     target : label, optional
         The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1).
+    ratio : float, optional
+        Bound a ratio in place of a difference, for :class:`fairalm.FrontierClassifier` only: the share predicted as the
+        target in any group is at least `ratio` times that of any other, or of the `reference`. 0.8 is the four-fifths
+        rule.
+    reference : group, optional
+        Compare each group with this one, not with every other; for :class:`fairalm.FrontierClassifier` only.
+    one_sided : bool
+        With a `reference`: only a group that is predicted the target *less* often than it can break the limit.
     """
 
     tol: float = 0.01
     target: Any = None
+    ratio: float | None = None
+    reference: Any = None
+    one_sided: bool = False
 
     name: ClassVar[str] = ""  # on the command line
     measure: ClassVar[str] = ""  # key of the reported gap in metrics.json and in tables of figures
@@ -58,6 +69,24 @@ class Constraint(ABC):
                 f"The 'tol' of {type(self).__name__} must lie in [0, 1]: it bounds a difference of rates."
                 f" Got {self.tol!r}."
             )
+        if self.ratio is not None and not 0 < self.ratio <= 1:
+            raise InputError(
+                f"The 'ratio' of {type(self).__name__} must lie in (0, 1]: 0.8 is the four-fifths rule. Got"
+                f" {self.ratio!r}."
+            )
+        if self.one_sided and self.reference is None:
+            raise InputError("`one_sided` needs a `reference`: the group that the others are compared with.")
+
+    def __repr__(self) -> str:
+        shown = {field.name: getattr(self, field.name) for field in fields(self) if field.repr}
+        defaults = {field.name: field.default for field in fields(self)}
+        given = [f"{name}={value!r}" for name, value in shown.items() if name == "tol" or value != defaults[name]]
+        return f"{type(self).__name__}({', '.join(given)})"
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it bounds the difference between any two groups, which every method can do."""
+        return self.ratio is None and self.reference is None
 
     @abstractmethod
     def events(self, y: BoolArray) -> tuple[Event, ...]:
@@ -75,7 +104,7 @@ class Constraint(ABC):
         return Rows(Cells.of(self, n_groups, compared), np.asarray(y, dtype=bool), group, sample_weight)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EqualOpportunity(Constraint):
     """Equal error among rows whose label is the target: equal FNR, the paper's EO for y=1.
 
@@ -84,7 +113,7 @@ class EqualOpportunity(Constraint):
     Examples
     --------
     >>> EqualOpportunity(tol=0.02)
-    EqualOpportunity(tol=0.02, target=None)
+    EqualOpportunity(tol=0.02)
     """
 
     name: ClassVar[str] = "equal-opportunity"
@@ -97,7 +126,7 @@ class EqualOpportunity(Constraint):
         return (Event("y=target", mask=y),)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PredictiveEquality(Constraint):
     """Equal error among rows whose label is not the target: equal FPR, the paper's EO for y=0."""
 
@@ -111,7 +140,7 @@ class PredictiveEquality(Constraint):
         return (Event("y≠target", mask=~y),)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EqualizedOdds(Constraint):
     """Equal FNR and equal FPR, each bounded on its own.
 
@@ -130,7 +159,7 @@ class EqualizedOdds(Constraint):
         return (Event("y=target", mask=y), Event("y≠target", mask=~y))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ErrorParity(Constraint):
     """Equal error rates, which is what the paper's formulas call demographic parity (its mu is the error)."""
 
@@ -144,7 +173,7 @@ class ErrorParity(Constraint):
         return (Event("all"),)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DemographicParity(Constraint):
     """Equal selection rates: the share predicted as the target does not depend on the group.
 
@@ -162,7 +191,7 @@ class DemographicParity(Constraint):
         return (Event("all", sign=1.0 - 2.0 * positive, base=positive),)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PredictiveParity(Constraint):
     """Equal false discovery rates: the share of errors among the rows predicted as the target.
 
@@ -245,15 +274,22 @@ CONSTRAINTS: dict[str, type[Constraint]] = {
 }
 
 
-def as_constraint(which: Constraint | str | None) -> Constraint:
+def as_constraint(which: Constraint | str | None, *, plain: bool = True) -> Constraint:
     """A constraint: as given, by its name, or equal opportunity if left out.
 
+    With `plain`, one with a ratio or a reference group is refused.
+
     >>> as_constraint("demographic-parity")
-    DemographicParity(tol=0.01, target=None)
+    DemographicParity(tol=0.01)
     """
     if which is None:
         return EqualOpportunity()
     constraint = by_name("constraint", which, CONSTRAINTS)() if isinstance(which, str) else which
     if not isinstance(constraint, Constraint):
         raise InputError(f"`constraint` must be a Constraint or the name of one; got {which!r}.")
+    if plain and not constraint.is_plain:
+        raise InputError(
+            f"{constraint} has a ratio or a reference group, which only fairalm.FrontierClassifier can bound: use that,"
+            " or give a `tol` alone."
+        )
     return constraint

@@ -28,7 +28,7 @@ class ConstrainedEstimator(BaseEstimator):
     >>> from fairalm import FairALMClassifier
     >>> clf = FairALMClassifier(constraint="error-parity").set_params(constraint__tol=0.05)
     >>> clf.constraint
-    ErrorParity(tol=0.05, target=None)
+    ErrorParity(tol=0.05)
     """
 
     backend: ClassVar[Literal["sklearn", "nn"]]

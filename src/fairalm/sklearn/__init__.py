@@ -1,5 +1,6 @@
-"""Algorithm 1 on scikit-learn."""
+"""Algorithm 1 and the frontier on scikit-learn."""
 
 from fairalm.sklearn.classifier import FairALMClassifier
+from fairalm.sklearn.frontier import FrontierClassifier
 
-__all__ = ["FairALMClassifier"]
+__all__ = ["FairALMClassifier", "FrontierClassifier"]

@@ -10,15 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    assert_all_finite,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
@@ -31,6 +23,7 @@ from fairalm.outcome import Outcome
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
+from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.learner import EstimatorLearner
 from fairalm.sklearn.problem import DualSignal, Problem
 
@@ -249,22 +242,14 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
 
     def _problem(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> tuple[Problem, Groups]:
         check_same_index(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
-        X = self._check_X(X, reset=True)
+        X = check_X(self, X, reset=True)
         n = _num_samples(X)
-        if y is None:
-            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        if len(y) != n:
-            raise InputError(f"y has {len(y)} rows, X has {n}: pass one label per row.")
+        y = check_y(self, y, n)
         constraint = self._constraint()
         settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
         groups = encode_groups(sensitive_features, n_rows=n, **settings)
         weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
         self.classes_ = np.unique(y)
-        if len(self.classes_) == 1:
-            raise InputError(f"y has one class only ({self.classes_[0]!r}): there is nothing to learn.")
         positive, classes = check_binary(y, target=constraint.target)
         compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
         codes, n_groups = groups.codes, groups.n_groups
@@ -273,16 +258,6 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
             problem = problem.part(np.flatnonzero(groups.codes >= 0))
         check_cells(constraint, problem.positive, problem.group, groups.compared, classes, compared)
         return problem, groups
-
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Check arrays of numbers in full; data frames and text go to the estimator as they are."""
-        is_frame = hasattr(X, "columns")
-        is_numbers = not is_frame and (hasattr(X, "toarray") or np.asarray(X).dtype.kind in "biufc")
-        if not is_numbers:
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            return X
-        checks: dict[str, Any] = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": False}
-        return validate_data(self, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
 
     def _keep(self, result: GameResult, learner: EstimatorLearner, groups: Groups) -> None:
         members = zip(result.models, result.shifts, strict=True)
@@ -298,7 +273,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
     def predict(self, X: Any) -> Any:
         """Labels. "average" and "mixture" draw each row's model with the seed of the fit: same rows, same labels."""
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        X = check_X(self, X, reset=False)
         labels = [np.asarray(model.predict(X)) for model in self.estimators_]
         if len(labels) == 1:
             return labels[0]
@@ -309,7 +284,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
     def predict_proba(self, X: Any) -> FloatArray:
         """Mean of the members' probabilities. They come from reweighted data and are not calibrated."""
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        X = check_X(self, X, reset=False)
         members = zip(self.weights_, self.estimators_, strict=True)
         return np.asarray(sum(weight * model.predict_proba(X) for weight, model in members))
 
@@ -317,7 +292,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the one model."""
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        X = check_X(self, X, reset=False)
         return np.asarray(self.estimator_.decision_function(X))
 
     def __sklearn_tags__(self) -> Any:

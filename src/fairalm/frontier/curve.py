@@ -1,0 +1,270 @@
+"""The frontier: every constraint, tolerance, cost and acceptance rate answered from one set of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from fairalm._validation import Groups
+from fairalm.arrays import BoolArray, FloatArray, IntArray
+from fairalm.cells import Cells, Compared
+from fairalm.constraints import Constraint
+from fairalm.exceptions import InputError
+from fairalm.frontier.joint import Joint, Rates, populations_of
+from fairalm.frontier.limits import Asked, Limits, floor_of
+from fairalm.frontier.program import Program, Solution, solve
+from fairalm.frontier.rule import TIE, Rule
+
+ROUNDS, SETTLED = 8, 1e-3  # of the correction by observed rates; it has settled when no rate moves by more
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Rows with known labels and groups, and what models that have not seen them say of them.
+
+    Parameters
+    ----------
+    joint : Joint
+        Out-of-fold probabilities.
+    plain : bool array of shape (n,)
+        Which rows the plain model predicts as the target, out of fold.
+    positive : bool array of shape (n,)
+        Which rows have the target label.
+    group : int array of shape (n,), or array of shape (n, groups)
+        Group codes, or the probability of each group.
+    groups : Groups
+        The names of the groups.
+    weight : array of shape (n,)
+        How many people each row stands for.
+    compared : Compared, optional
+        With several protected attributes: which groups belong to which compared one.
+    """
+
+    joint: Joint
+    plain: BoolArray
+    positive: BoolArray
+    group: IntArray | FloatArray
+    groups: Groups
+    weight: FloatArray
+    compared: Compared | None = None
+
+    @property
+    def n_groups(self) -> int:
+        """Groups that have probabilities; those that are compared can be others."""
+        return self.groups.n_groups
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """How many of the compared groups each attribute has; () for one attribute."""
+        return () if self.compared is None else self.compared.blocks
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sums by label and group, shape (2, groups)."""
+        if self.group.ndim == 2:
+            return np.stack([(values * (self.positive == label)) @ self.group for label in (False, True)])
+        code = self.group + self.n_groups * self.positive
+        return np.asarray(np.bincount(code, values, minlength=2 * self.n_groups), dtype=float).reshape(2, -1)
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Sums of the weights by label and group."""
+        return self.sums(self.weight)
+
+    def observed(self, constraint: Constraint, chosen: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Observed rates of the predictions, and their sampling variances: shapes (events, groups)."""
+        cells = Cells.of(constraint, self.n_groups, self.compared)
+        losses = self.sums(self.weight * abs(self.positive - chosen))
+        rates, sizes = cells.means(np.vstack([self.counts, losses]))
+        squares = cells.means(np.vstack([self.sums(self.weight**2), losses]))[1]
+        variances = np.clip(rates * (1 - rates), 1e-4, None) * squares / sizes**2
+        return rates, variances
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One point of the frontier.
+
+    Parameters
+    ----------
+    asked : Asked
+        What it was asked for.
+    rule : Rule
+        Predicts new rows, given their probabilities.
+    cost : float
+        Mean cost of the rule's mistakes under the estimated probabilities: the error, if both costs are 1.
+    bound : float
+        No classifier whatever, random or not, within the limits costs less under these probabilities.
+    certificate : float
+        How much more the rule may cost than the best classifier, ties and limits not quite reached included.
+    ties : float
+        Share of the rows that are ties, all of which the rule decides one way.
+    multipliers, offsets : array, tuple of arrays
+        The program's multipliers, and by how much observed rates corrected its own: a start for its neighbours.
+    """
+
+    asked: Asked
+    rule: Rule
+    cost: float
+    bound: float
+    certificate: float
+    ties: float
+    multipliers: FloatArray
+    offsets: tuple[FloatArray, ...]
+
+
+class Frontier:
+    """Answers what is asked, from the probabilities of one sample.
+
+    Parameters
+    ----------
+    sample : Sample
+    """
+
+    def __init__(self, sample: Sample) -> None:
+        self.sample = sample
+        self._parts: dict[tuple[str, ...], tuple[FloatArray, FloatArray]] = {}
+
+    def point(self, asked: Asked, near: Point | None = None) -> Point:
+        """Solve for one point; `near` is a point that was asked for nearly the same."""
+        constraints, sample = asked.constraints, self.sample
+        populations = populations_of(constraints)
+        self._check(populations)
+        parts, mass = self._weighted_parts(populations)
+        rates = [Rates.of(constraint, populations, mass, sample.compared) for constraint in constraints]
+        total = sample.weight.sum()
+        target = sample.joint.target
+        costs = sample.weight / total * (asked.cost_fp * (1 - target) - asked.cost_fn * target)
+        if asked.acceptance is not None:
+            parts = np.column_stack([parts, sample.weight / total])
+        plain = sample.plain.astype(float)
+        floors = [
+            floor_of(asked, constraint, own, self._corrected(constraint, own, plain, plain @ parts)[0])
+            for constraint, own in zip(constraints, rates, strict=True)
+        ]
+        offsets = [np.zeros_like(own.constants) for own in rates] if near is None else list(near.offsets)
+        start = None if near is None else near.multipliers
+        for number in range(ROUNDS):
+            program = self._program(asked, rates, offsets, floors, costs, parts)
+            solution = solve(program, start)
+            start = solution.multipliers
+            if not solution.is_feasible:
+                if number == 0 and not any(offset.any() for offset in offsets):
+                    raise self._infeasible(asked, program)
+                offsets = [offset / 2 for offset in offsets]
+                continue
+            sums = solution.chosen @ parts
+            wanted = [
+                self._corrected(constraint, own, solution.chosen, sums)[1]
+                for constraint, own in zip(constraints, rates, strict=True)
+            ]
+            change = max(abs(new - old).max() for new, old in zip(wanted, offsets, strict=True))
+            if change < SETTLED or number == ROUNDS - 1:
+                break
+            share = 1.0 if number == 0 and near is None else 0.5
+            offsets = [old + share * (new - old) for new, old in zip(wanted, offsets, strict=True)]
+        return self._point(asked, populations, program, solution, tuple(offsets), total)
+
+    def _weighted_parts(self, populations: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
+        """What each row adds to the sums, and the sums over all rows, shape (populations, groups)."""
+        if populations not in self._parts:
+            parts = self.sample.joint.parts(populations) * self.sample.weight[:, None]
+            self._parts = {populations: (parts, parts.sum(axis=0).reshape(len(populations), -1))}  # keep the last only
+        return self._parts[populations]
+
+    def _check(self, populations: Sequence[str]) -> None:
+        for population in populations:
+            if population not in self.sample.joint.members:
+                raise InputError(
+                    f"This constraint needs to know who belongs to which group among {_WHO[population]}, and no model"
+                    " was fitted for that: name the constraint when you fit, in `constraint` (a list can hold several)."
+                )
+
+    def _corrected(
+        self, constraint: Constraint, rates: Rates, chosen: FloatArray, sums: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The rates of the predictions, corrected by the observed ones as far as chance allows, and by how much.
+
+        A difference that could be chance is shrunk: by half if it is as large as one standard error.
+        """
+        estimated = rates.values(sums[: rates.table.shape[2]])
+        observed, variance = self.sample.observed(constraint, chosen)
+        offset = (observed - estimated) ** 3 / ((observed - estimated) ** 2 + variance)
+        return estimated + offset, offset
+
+    def _program(
+        self,
+        asked: Asked,
+        rates: Sequence[Rates],
+        offsets: Sequence[FloatArray],
+        floors: Sequence[FloatArray],
+        costs: FloatArray,
+        parts: FloatArray,
+    ) -> Program:
+        n_sums = rates[0].table.shape[2]
+        limits = Limits(n_sums)
+        for constraint, own, offset, floor in zip(asked.constraints, rates, offsets, floors, strict=True):
+            corrected = replace(own, constants=own.constants + offset)
+            limits.compare(constraint, corrected, self.sample.groups.compared, self.sample.blocks)
+            limits.raise_to(corrected, floor)
+        matrix, bounds = limits.arrays()
+        if asked.acceptance is not None:
+            both = np.zeros((2, n_sums + 1))
+            both[:, -1] = 1, -1
+            matrix = np.vstack([np.column_stack([matrix, np.zeros(len(matrix))]), both])
+            bounds = np.append(bounds, [asked.acceptance, -asked.acceptance])
+        return Program(costs, parts, matrix, bounds)
+
+    def _point(
+        self,
+        asked: Asked,
+        populations: tuple[str, ...],
+        program: Program,
+        solution: Solution,
+        offsets: tuple[FloatArray, ...],
+        total: float,
+    ) -> Point:
+        prices = total * (solution.multipliers @ program.limits)
+        bias = 0.0 if asked.acceptance is None else float(prices[-1]) / total
+        weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
+        rule = Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
+        margins = rule.margins(self.sample.joint)
+        ties = float(self.sample.weight[abs(margins) < TIE].sum() / total)
+        none_chosen = asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / total
+        best: tuple[tuple[float, float], Rule, FloatArray] | None = None
+        for threshold in (0.0,) if ties == 0 else (-TIE, TIE):
+            chosen = (margins < threshold).astype(float)
+            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen))
+            if best is None or rank < best[0]:
+                best = rank, replace(rule, threshold=threshold), chosen
+        assert best is not None
+        rank, rule, chosen = best
+        left = np.clip(program.limits @ (chosen @ program.parts) - program.bounds, 0.0, None)
+        certificate = max(0.0, rank[1] - solution.bound + float(solution.multipliers @ left))
+        bound = solution.bound + none_chosen
+        return Point(asked, rule, rank[1] + none_chosen, bound, certificate, ties, solution.multipliers, offsets)
+
+    def _infeasible(self, asked: Asked, program: Program) -> InputError:
+        """The error for limits that contradict each other, with the nearest acceptance rate at which they do not."""
+        wanted = asked.acceptance
+        if wanted is None:
+            return InputError("These limits contradict each other: loosen one of them.")
+        limits, bounds = program.limits[:-2], program.bounds[:-2]
+        found = []
+        for sign in (1.0, -1.0):
+            loose = solve(Program(sign * program.parts[:, -1], program.parts, limits, bounds))
+            if loose.is_feasible:
+                found.append(float(loose.chosen @ program.parts[:, -1]))
+        if not found:
+            return InputError("These limits contradict each other, whatever the acceptance rate: loosen one of them.")
+        nearest = min(found, key=lambda rate: abs(rate - wanted))
+        return InputError(
+            f"No classifier meets these limits and accepts {100 * wanted:.1f} % of the rows: the nearest"
+            f" share at which they can be met is {100 * nearest:.1f} %. Pass {{acceptance}}, or loosen a limit.",
+            acceptance=round(nearest, 3),
+        )
+
+
+_WHO = {"target": "rows with the target label", "other": "rows without the target label", "everyone": "all rows"}

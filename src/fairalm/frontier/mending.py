@@ -1,0 +1,55 @@
+"""Mending probabilities that are off: a small logistic regression on out-of-fold rows, kept only where it pays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+from fairalm.arrays import BoolArray, FloatArray, IntArray
+
+SMALLEST = 1e-6  # a probability below this counts as this one
+PAYS = 2.0  # standard errors by which the log loss must fall, out of fold
+FOLDS, FEWEST = 5, 50  # rows of each class that the check needs
+
+
+def target_columns(target: FloatArray) -> FloatArray:
+    """What P(target | x) is mended from: the logarithms of both probabilities."""
+    share = np.clip(target, SMALLEST, 1 - SMALLEST)
+    return np.column_stack([np.log(share), np.log(1 - share)])
+
+
+def member_columns(members: FloatArray, target: FloatArray) -> FloatArray:
+    """What P(group | x, label) is mended from: the log-probabilities, and the log-odds of the target.
+
+    With the latter, the groups' shares are right at every score, not on the whole only: rates above a threshold
+    depend on that.
+    """
+    logs = np.log(np.clip(members, SMALLEST, 1.0))
+    odds = target_columns(target)
+    return np.column_stack([logs - logs.mean(axis=1, keepdims=True), odds[:, 0] - odds[:, 1]])
+
+
+def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray, weight: FloatArray) -> Any:
+    """A logistic regression from the columns to the labels, or None if it does not pay.
+
+    It pays if its log loss out of fold is below that of the probabilities as `given`, shape (n, classes), by more than
+    chance.
+    """
+    classes, sizes = np.unique(labels, return_counts=True)
+    if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
+        return None
+    model = LogisticRegression(C=100.0, max_iter=500)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    fitted = cross_val_predict(
+        model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
+    )
+    of_row = np.searchsorted(classes, labels)
+    rows = np.arange(len(labels))
+    gain = np.log(np.clip(fitted[rows, of_row], SMALLEST, 1)) - np.log(np.clip(given[rows, of_row], SMALLEST, 1))
+    gain = gain * weight / weight.mean()
+    if gain.mean() <= PAYS * gain.std() / np.sqrt(len(gain)):
+        return None
+    return model.fit(columns, labels, sample_weight=weight)

@@ -1,0 +1,54 @@
+"""The frontier as a table, with figures of rows that the models had not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairalm._validation import Groups
+from fairalm.arrays import BoolArray
+from fairalm.frontier.curve import Point, Sample
+from fairalm.measures import GroupRates, measure_of
+from fairalm.measures.rates import count
+
+
+def out_of_fold_rates(sample: Sample, chosen: BoolArray) -> GroupRates:
+    """The confusion counts of predictions; a row of uncertain group counts for each group with its probability."""
+    if sample.group.ndim == 1:
+        weight = sample.weight if np.ptp(sample.weight) else None
+        groups = Groups(np.asarray(sample.group, dtype=np.int64), sample.groups.labels, sample.groups.attributes)
+        return count(sample.positive, chosen, groups, True, weight)
+    row, group = np.nonzero(sample.group)
+    weight = sample.group[row, group] * sample.weight[row]
+    return count(sample.positive[row], chosen[row], Groups(group, sample.groups.labels), True, weight)
+
+
+def figures_of(point: Point, sample: Sample) -> dict[str, Any]:
+    """Error, gap and the rates of every group, out of fold, and what the probabilities themselves prove."""
+    rates = out_of_fold_rates(sample, point.rule.predict(sample.joint))
+    error = measure_of("error", rates)
+    gaps = [measure_of(constraint, rates) for constraint in point.asked.constraints]
+    gap = max(gaps, key=lambda gap: -1.0 if gap.value is None else gap.value)
+    figures: dict[str, Any] = {}
+    for name, measure in (("error", error), ("gap", gap)):
+        figures |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
+    figures |= {"selection": float(rates.pooled.value("selection")[0])}
+    for rate in ("tpr", "selection"):
+        values = rates.value(rate)
+        figures |= {f"{rate}_{name}": float(value) for name, value in zip(rates.names, values, strict=True)}
+    return figures | {"cost": point.cost, "bound": point.bound, "certificate": point.certificate, "ties": point.ties}
+
+
+def curve_table(name: str, values: Sequence[float], points: Sequence[Point], sample: Sample) -> pd.DataFrame:
+    """One row per point: the tolerance or ratio, the figures, and the weights of the rule."""
+    rows = []
+    for value, point in zip(values, points, strict=True):
+        own = {name: float(value)} | figures_of(point, sample)
+        for population, weights in zip(point.rule.populations, point.rule.weights, strict=True):
+            names = [str(label) for label in sample.groups.names]
+            own |= {f"weight_{population}_{group}": float(w) for group, w in zip(names, weights, strict=True)}
+        rows.append(own)
+    return pd.DataFrame(rows)

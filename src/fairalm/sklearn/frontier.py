@@ -1,0 +1,316 @@
+"""Fit once, then choose constraint, tolerance, costs and acceptance rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_random_state
+from sklearn.utils._tags import get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from fairalm._validation import Attributes, Groups, check_binary, check_same_index
+from fairalm.arrays import FloatArray
+from fairalm.cells import Compared
+from fairalm.constraints import Constraint, as_constraint
+from fairalm.datasets import stratified_folds
+from fairalm.exceptions import InputError
+from fairalm.frontier.curve import Frontier, Point, Sample
+from fairalm.frontier.joint import Joint, populations_of
+from fairalm.frontier.limits import Asked
+from fairalm.frontier.table import curve_table, figures_of
+from fairalm.measures.weights import check_weights
+from fairalm.sklearn.inputs import check_X, check_y
+from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
+from fairalm.sklearn.labelled_rows import Rows, UnknownGroups, read_groups
+from fairalm.sklearn.plug_in import PlugInClassifier
+
+#: The tolerances of the curve, and the ratios of one for a constraint with a ratio.
+TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
+RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
+
+
+class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that is fitted once and then answers every constraint, tolerance, cost and acceptance rate.
+
+    It estimates the probability of each label and group for every row, with the given estimator and a classifier of the
+    group like it, out of fold. From these probabilities the best classifier within any linear limits on the groups'
+    rates follows without another fit. The protected attribute is needed to fit, never to predict.
+
+    Parameters
+    ----------
+    estimator : classifier or pipeline, optional
+        With `predict_proba`; ``LogisticRegression(max_iter=1000)`` if left out.
+    constraint : Constraint, str, or a list of them, optional
+        What `predict` must meet; ``EqualOpportunity()`` if left out. :meth:`at` can ask for others that compare rates
+        among the same people: those with the target label (equal opportunity), those without (predictive equality),
+        both (equalized odds, error parity) or everyone (demographic parity). List several to have them all.
+    membership : classifier or pipeline, optional
+        Learns the group; another copy of `estimator` if left out.
+    n_folds : int
+        Folds for the out-of-fold probabilities; the whole costs `n_folds` + 1 fits of each classifier.
+    mend : bool
+        Mend the probabilities by a small logistic regression on out-of-fold rows, where that lowers their log loss by
+        more than chance.
+    missing : {"error", "unknown", "drop", "group"}
+        What to do with a missing protected value. With "unknown", the row still teaches the estimator, and gaps are
+        measured on the others.
+    merge_below : int, optional
+        Merge groups with fewer rows than this into "other".
+    attributes : {"crossed", "separate"}
+        Several protected columns: compare the groups of all combinations of their values, or each column on its own.
+    n_jobs : int, optional
+        Folds to fit at a time.
+    random_state : int, RandomState or None
+        Draws the folds.
+
+    Attributes
+    ----------
+    frontier_ : DataFrame
+        The trade-off: one row per tolerance, with error, gap and rates of every group out of fold, intervals, and the
+        certificate.
+    model_ : PlugInClassifier
+        What `predict` uses: the point for `constraint`.
+    estimator_ : fitted estimator
+        The plain model, fitted to all rows.
+    error_, gap_ : float
+        Error and gap of `model_`, out of fold.
+    certificate_ : float
+        How much more `model_` may cost than the best of all classifiers, under the estimated probabilities. See
+        docs/certificate.md for what that proves.
+    groups_ : tuple
+        The groups, in the order of the codes.
+    n_oracle_calls_ : int
+        Fits of a classifier of labels or groups.
+
+    Examples
+    --------
+    >>> from fairalm import EqualOpportunity, FrontierClassifier
+    >>> from fairalm.datasets import load_compas, preprocess
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> data = load_compas()
+    >>> X = data.features_frame()
+    >>> frontier = FrontierClassifier(make_pipeline(preprocess(X), LogisticRegression(max_iter=1000)), random_state=0)
+    >>> frontier = frontier.fit(X, data.y, sensitive_features=data.groups)
+    >>> strict, loose = frontier.at(tol=0.01), frontier.at(tol=0.1)
+    >>> bool(strict.gap_ < loose.gap_), bool(strict.error_ > loose.error_)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        constraint: Constraint | str | Sequence[Constraint | str] | None = None,
+        membership: Any = None,
+        n_folds: int = 5,
+        mend: bool = True,
+        missing: UnknownGroups = "error",
+        merge_below: int | None = None,
+        attributes: Attributes = "crossed",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.constraint = constraint
+        self.membership = membership
+        self.n_folds = n_folds
+        self.mend = mend
+        self.missing = missing
+        self.merge_below = merge_below
+        self.attributes = attributes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        group_probabilities: Any = None,
+        sample_weight: Any = None,
+    ) -> FrontierClassifier:
+        """Fit the classifiers, and solve for the curve.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n, features)
+            What the estimator takes.
+        y : array of shape (n,)
+            Two labels.
+        sensitive_features : array, Series, data frame or dict of columns
+            The protected attribute, one value per row.
+        group_probabilities : array or data frame of shape (n, groups)
+            In place of `sensitive_features`: the probability of each group; each row sums to one.
+        sample_weight : array of shape (n,), optional
+            How many people each row stands for.
+        """
+        constraints = self._constraints(self.constraint)
+        populations = populations_of(constraints)
+        template = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        membership = template if self.membership is None else self.membership
+        check_has_probabilities("estimator", template)
+        check_has_probabilities("membership", membership)
+        if not isinstance(self.n_folds, (int, np.integer)) or self.n_folds < 2:
+            raise InputError(f"The 'n_folds' parameter must be at least 2. Got {self.n_folds!r} instead.")
+        check_same_index(
+            X=X,
+            y=y,
+            sensitive_features=sensitive_features,
+            group_probabilities=group_probabilities,
+            sample_weight=sample_weight,
+        )
+        X = check_X(self, X, reset=True)
+        y = check_y(self, y, _num_samples(X))
+        self.classes_ = np.unique(y)
+        settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
+        groups, known = read_groups(sensitive_features, group_probabilities, len(y), **settings)
+        positive, classes = check_binary(y, target=constraints[0].target)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(y))
+        rows = Rows(X, positive, y, known, groups.n_groups, weight)
+        if self.missing == "drop" and not rows.known.all():
+            rows = rows.part(np.flatnonzero(rows.known))
+        compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
+        rows.check(constraints, groups, classes, compared)
+        rng = check_random_state(self.random_state)
+        most_likely = (rows.group if rows.group.ndim == 1 else rows.group.argmax(axis=1)).astype(np.int64)
+        fold = stratified_folds(rows.positive, most_likely, self.n_folds, rng)
+        joint, self._model = cross_fit(rows, fold, template, membership, populations, classes[1], self.n_jobs)
+        plain = joint.target > 0.5 if self.classes_[1] == classes[1] else joint.target >= 0.5
+        if self.mend:
+            self._model.mend_target, self._model.mend_members = find_mending(joint, rows)
+            joint = mend(joint, self._model.mend_target, self._model.mend_members)
+        self.groups_ = groups.labels
+        self.estimator_ = self._model.estimator
+        self.n_oracle_calls_ = (self.n_folds + 1) * (1 + len(populations))
+        self._sample = _sample(joint, plain, rows, groups, compared)
+        self._asked = Asked(constraints=constraints)
+        self._solve_curve()
+        self.model_ = self.at()
+        self.error_, self.gap_ = self.model_.error_, self.model_.gap_
+        self.certificate_ = self.model_.certificate_
+        return self
+
+    def at(
+        self,
+        *,
+        tol: float | None = None,
+        ratio: float | None = None,
+        constraint: Constraint | str | Sequence[Constraint | str] | None = None,
+        acceptance: float | None = None,
+        cost_fp: float = 1.0,
+        cost_fn: float = 1.0,
+        floor: Literal["plain"] | float | None = None,
+    ) -> PlugInClassifier:
+        """A fitted classifier for what is asked, without another fit.
+
+        Parameters
+        ----------
+        tol, ratio : float, optional
+            In place of the constraint's own.
+        constraint : Constraint, str, or a list of them, optional
+            In place of the one given to the classifier.
+        acceptance : float, optional
+            Share of all rows that is predicted as the target.
+        cost_fp, cost_fn : float
+            What it costs to predict the target where it is wrong, and not to predict it where it is right.
+        floor : "plain" or float, optional
+            No levelling down: no group's share predicted as the target (for equal opportunity and equalized odds, its
+            true positive rate) may fall below the plain model's, or below this number.
+        """
+        check_is_fitted(self, "_sample")
+        constraints = self._asked.constraints if constraint is None else self._constraints(constraint)
+        changes: dict[str, Any] = {name: value for name, value in (("tol", tol), ("ratio", ratio)) if value is not None}
+        constraints = tuple(replace(own, **changes) for own in constraints)
+        for own in constraints:
+            if own.target is not None and own.target != self._model.target:
+                raise InputError(
+                    f"This classifier was fitted for the target {self._model.target!r}, not {own.target!r}: fit another"
+                    " for that."
+                )
+        asked = Asked(constraints=constraints, acceptance=acceptance, cost_fp=cost_fp, cost_fn=cost_fn, floor=floor)
+        return self._classifier(self._point(asked))
+
+    def predict(self, X: Any) -> Any:
+        """Labels, within the constraint given to the classifier."""
+        check_is_fitted(self)
+        return self.model_.predict(check_X(self, X, reset=False))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Positive where the second label is predicted."""
+        check_is_fitted(self)
+        return self.model_.decision_function(check_X(self, X, reset=False))
+
+    def _constraints(self, given: Any) -> tuple[Constraint, ...]:
+        several = given if isinstance(given, (list, tuple)) else [given]
+        if not several:
+            raise InputError("`constraint` is an empty list: name at least one.")
+        constraints = tuple(as_constraint(one, plain=False) for one in several)
+        if len({repr(one.target) for one in constraints}) > 1:
+            raise InputError("The constraints have different targets: give them one.")
+        return constraints
+
+    def _solve_curve(self) -> None:
+        """All points of the curve, each beginning where the one before ended."""
+        frontier, self._points = Frontier(self._sample), []
+        name = "tol" if self._asked.constraints[0].ratio is None else "ratio"
+        values = [value / 100 for value in (TOLERANCES if name == "tol" else RATIOS)]
+        near = None
+        for value in values:
+            change: dict[str, Any] = {name: value}
+            constraints = tuple(
+                replace(own, **change) if (own.ratio is None) == (name == "tol") else own
+                for own in self._asked.constraints
+            )
+            near = frontier.point(replace(self._asked, constraints=constraints), near)
+            self._points.append(near)
+        self.frontier_ = curve_table(name, values, self._points, self._sample)
+
+    def _point(self, asked: Asked) -> Point:
+        """The point asked for: one of the curve, or a new one that begins at the nearest."""
+        for point in self._points:
+            if point.asked == asked:
+                return point
+        near = None
+        if asked.acceptance is None and asked.floor is None:  # the same limits as those of the curve, in the same order
+            alike = [point for point in self._points if _kinds(point.asked) == _kinds(asked)]
+            near = min(alike, key=lambda point: _distance(point.asked, asked), default=None)
+        return Frontier(self._sample).point(asked, near)
+
+    def _classifier(self, point: Point) -> PlugInClassifier:
+        classifier = PlugInClassifier(self._model, point.rule, self.classes_)
+        classifier.cost_, classifier.bound_, classifier.certificate_ = point.cost, point.bound, point.certificate
+        classifier.figures_ = figures_of(point, self._sample)
+        classifier.error_, classifier.gap_ = classifier.figures_["error"], classifier.figures_["gap"]
+        return classifier
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _kinds(asked: Asked) -> list[Any]:
+    return [(type(one), one.ratio is None, one.reference, one.one_sided) for one in asked.constraints]
+
+
+def _distance(one: Asked, other: Asked) -> float:
+    pairs = zip(one.constraints, other.constraints, strict=True)
+    return sum(abs(a.tol - b.tol) + abs((a.ratio or 0) - (b.ratio or 0)) for a, b in pairs)
+
+
+def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups, compared: Compared | None) -> Sample:
+    """The rows that the program is solved on: those whose group is known."""
+    known = rows.known
+    joint = Joint(joint.target[known], {name: part[known] for name, part in joint.members.items()})
+    weight = np.ones(int(known.sum())) if rows.weight is None else rows.weight[known]
+    names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
+    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight, compared)

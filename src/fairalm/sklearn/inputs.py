@@ -1,0 +1,36 @@
+"""What the classifiers here ask of the rows they are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
+
+from fairalm.exceptions import InputError
+
+
+def check_X(model: Any, X: Any, *, reset: bool) -> Any:
+    """Check arrays of numbers in full; data frames and text go to the estimator as they are."""
+    is_frame = hasattr(X, "columns")
+    is_numbers = not is_frame and (hasattr(X, "toarray") or np.asarray(X).dtype.kind in "biufc")
+    if not is_numbers:
+        validate_data(model, X, reset=reset, skip_check_array=True)
+        return X
+    checks: dict[str, Any] = {"dtype": None, "accept_sparse": "csr", "ensure_all_finite": False}
+    return validate_data(model, X, reset=reset, ensure_min_samples=2 if reset else 1, **checks)
+
+
+def check_y(model: Any, y: Any, n_rows: int) -> Any:
+    """Labels as an array: one per row, of two kinds at least."""
+    if y is None:
+        raise InputError(f"{type(model).__name__} requires y to be passed, but the target y is None.")
+    y = column_or_1d(y, warn=True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    if len(y) != n_rows:
+        raise InputError(f"y has {len(y)} rows, X has {n_rows}: pass one label per row.")
+    if len(classes := np.unique(y)) == 1:
+        raise InputError(f"y has one class only ({classes[0]!r}): there is nothing to learn.")
+    return y

@@ -1,0 +1,171 @@
+"""A model of who has which label and group: the user's classifier, and classifiers of the group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from fairalm.arrays import FloatArray, IntArray
+from fairalm.exceptions import InputError
+from fairalm.frontier.joint import Joint
+from fairalm.frontier.mending import member_columns, mended, target_columns
+from fairalm.sklearn.labelled_rows import Rows
+from fairalm.sklearn.learner import check_takes_weights
+
+
+class LabelAndGroupModel(BaseEstimator):
+    """Classifiers of the label and of the group, which together give P(label, group | x).
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Of the label.
+    members : dict of fitted classifiers
+        Of the group, one for each population.
+    target : label
+        The label whose probability is asked for.
+    n_groups : int
+        Groups, whose codes the classifiers know.
+    mend_target, mend_members : logistic regression or None, dict of them
+        What mends the probabilities, where that pays.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        members: Mapping[str, Any],
+        target: Any,
+        n_groups: int,
+        mend_target: Any = None,
+        mend_members: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.members = members
+        self.target = target
+        self.n_groups = n_groups
+        self.mend_target = mend_target
+        self.mend_members = mend_members
+
+    def raw(self, X: Any) -> Joint:
+        """Probabilities as the classifiers give them."""
+        target = np.asarray(self.estimator.predict_proba(X), dtype=float)
+        column = list(self.estimator.classes_).index(self.target)
+        members = {population: self._members(model, X) for population, model in self.members.items()}
+        return Joint(target[:, column], members)
+
+    def joint(self, X: Any) -> Joint:
+        """Probabilities, mended."""
+        return mend(self.raw(X), self.mend_target, self.mend_members or {})
+
+    def _members(self, model: Any, X: Any) -> FloatArray:
+        """One column per group, also for those that the classifier has not seen."""
+        given = np.asarray(model.predict_proba(X), dtype=float)
+        columns = np.zeros((len(given), self.n_groups))
+        columns[:, np.asarray(model.classes_, dtype=int)] = given
+        return columns
+
+
+def mend(joint: Joint, mend_target: Any, mend_members: Mapping[str, Any]) -> Joint:
+    """The same probabilities, mended."""
+    target = joint.target
+    if mend_target is not None:
+        target = mend_target.predict_proba(target_columns(target))[:, 1]
+    members = dict(joint.members)
+    for population, model in mend_members.items():
+        members[population] = model.predict_proba(member_columns(members[population], target))
+    return Joint(target, members)
+
+
+def fit_label_and_group(
+    rows: Rows, estimator: Any, membership: Any, populations: Sequence[str], target: Any
+) -> LabelAndGroupModel:
+    """Fit both kinds of classifiers to these rows."""
+    members = {}
+    for population in populations:
+        own = rows.part(rows.of(population))
+        if own.group.ndim == 1:
+            members[population] = _fit(membership, own.X, own.group, own.weight)
+            continue
+        # a row counts for each group with its probability
+        row, group = np.nonzero(own.group)
+        weight = np.asarray(own.group[row, group], dtype=float)
+        if own.weight is not None:
+            weight = weight * own.weight[row]
+        members[population] = _fit(membership, _safe_indexing(own.X, row), group, weight)
+    return LabelAndGroupModel(_fit(estimator, rows.X, rows.labels, rows.weight), members, target, rows.n_groups)
+
+
+def _fit(estimator: Any, X: Any, labels: Any, weight: FloatArray | None) -> Any:
+    model = clone(estimator)
+    if weight is None:
+        return model.fit(X, labels)
+    if isinstance(model, Pipeline):
+        check_takes_weights(model[-1])
+        return model.fit(X, labels, **{f"{model.steps[-1][0]}__sample_weight": weight})
+    check_takes_weights(model)
+    return model.fit(X, labels, sample_weight=weight)
+
+
+def cross_fit(
+    rows: Rows,
+    fold: IntArray,
+    estimator: Any,
+    membership: Any,
+    populations: Sequence[str],
+    target: Any,
+    n_jobs: int | None,
+) -> tuple[Joint, LabelAndGroupModel]:
+    """Out-of-fold probabilities, and the model of all rows; neither is mended yet."""
+    n_folds = int(fold.max()) + 1
+
+    def out_of_fold(k: int) -> tuple[Joint | None, LabelAndGroupModel]:
+        inside = np.flatnonzero(fold != k)
+        if k == n_folds:
+            return None, fit_label_and_group(rows, estimator, membership, populations, target)
+        model = fit_label_and_group(rows.part(inside), estimator, membership, populations, target)
+        return model.raw(_safe_indexing(rows.X, np.flatnonzero(fold == k))), model
+
+    done = Parallel(n_jobs=n_jobs)(delayed(out_of_fold)(k) for k in range(n_folds + 1))
+    label = np.empty(len(fold))
+    members = {population: np.empty((len(fold), rows.n_groups)) for population in populations}
+    for k, (joint, _) in enumerate(done[:-1]):
+        assert joint is not None
+        label[fold == k] = joint.target
+        for population in populations:
+            members[population][fold == k] = joint.members[population]
+    return Joint(label, members), done[-1][1]
+
+
+def find_mending(joint: Joint, rows: Rows) -> tuple[Any, dict[str, Any]]:
+    """What mends out-of-fold probabilities of these rows; None, or nothing, where they are right as they are."""
+    weight = np.ones(len(joint.target)) if rows.weight is None else rows.weight
+    both = np.column_stack([1 - joint.target, joint.target])
+    mend_target = mended(target_columns(joint.target), both, rows.positive, weight)
+    target = mend(joint, mend_target, {}).target
+    mend_members: dict[str, Any] = {}
+    for population, given in joint.members.items():
+        if rows.group.ndim == 2:
+            continue  # labels are needed to see whether probabilities are right
+        own = rows.of(population)
+        columns = member_columns(given[own], target[own])
+        found = mended(columns, given[own], rows.group[own].astype(int), weight[own])
+        if found is not None:
+            mend_members[population] = found
+    return mend_target, mend_members
+
+
+def check_has_probabilities(name: str, estimator: Any) -> None:
+    """Refuse an estimator without predict_proba."""
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise InputError(f"`{name}` must be a classifier with fit and predict; got {estimator!r}.")
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(
+            f"{type(estimator).__name__} has no predict_proba, which the frontier is made of: choose an estimator that"
+            " has, such as LogisticRegression or boosting, or wrap it in CalibratedClassifierCV."
+        )
