@@ -39,6 +39,7 @@ from frontier_data import ESTIMATORS, LARGE, TABLES, problem
 from frontier_tables import markdown
 from promise import floor, spread
 
+from fairalm import InputError
 from fairalm.measures import group_rates, measure_of
 
 CASE = ["rows", "table", "aware", "estimator", "constraint", "seed"]
@@ -97,7 +98,11 @@ def run_all(options, chosen):
                 case = dict(zip(CASE, (rows, table, aware, estimator, constraint, seed), strict=True))
                 missing = [name for name in chosen["contenders"] if name not in known(results, case)]
                 if missing and given is None:
-                    p = problem(table, aware, estimator, seed, options.rehearse)
+                    try:
+                        p = problem(table, aware, estimator, seed, options.rehearse)
+                    except (InputError, FileNotFoundError) as reason:
+                        print(f"{table} left out: {reason}", flush=True)
+                        break
                     given = Given(p, options.peers_python, options.linearpost)
                 for name in missing:
                     begin = time.perf_counter()
