@@ -16,8 +16,9 @@ The protocol, fixed before any contender was run on test rows (docs/benchmarks.m
 - Tolerances: twenty from 0 to 0.3. Contenders that fit the estimator dozens of times for each tolerance
   (ExponentiatedGradient, FairALMClassifier) get three: 0.01, 0.05, 0.1; their time for twenty is extrapolated.
 - Measures: error and gap (largest difference between two groups) on test rows, with a 95 % interval of the gap; the
-  floor, the gap that a true gap of 0 shows on as many rows; the error at a test gap of 2, 5 and 10 points, by linear
-  interpolation between neighbours on the curve; times as multiples of one plain fit.
+  floor, the gap that a true gap of 0 shows on as many rows; the error at a test gap of 2, 5 and 10 points (of two
+  groups: of the mean signed gap over the seeds), by linear interpolation between neighbours on the curve; times as
+  multiples of one plain fit.
 - Nothing is chosen on test rows.
 
 --rehearse takes the new rows from the training rows, too, and never reads a test row. Results are added to the file of

@@ -17,7 +17,7 @@ def error_at(curve, plain, gap):
     Between two tolerances error and gap are interpolated. NaN if the curve never comes down to the gap; the plain
     model's error if that is within it already.
     """
-    points = [plain, *curve.sort_values("tol", ascending=False)[["gap", "error"]].to_numpy()]
+    points = [plain, *curve.sort_values("tol", ascending=False)[["net gap", "error"]].to_numpy()]
     if points[0][0] <= gap:
         return points[0][1]
     for (wide, error), (narrow, next_error) in itertools.pairwise(points):
@@ -28,10 +28,15 @@ def error_at(curve, plain, gap):
 
 
 def means(results):
-    """Means over the seeds, one row per problem, contender and tolerance."""
+    """Means over the seeds, one row per problem, contender and tolerance.
+
+    The net gap of two groups is the mean of the signed gaps, without its sign: chance cancels out in it.
+    """
     numbers = ["error", "gap", "low", "high", "floor", "signed", "one", "twenty"]
-    present = [name for name in numbers if name in results]
-    return results.groupby([*PROBLEM, "contender", "tol"], sort=False)[present].mean().reset_index()
+    with_signed = results.reindex(columns=[*PROBLEM, "contender", "tol", *numbers])
+    mean = with_signed.groupby([*PROBLEM, "contender", "tol"], sort=False).mean().reset_index()
+    mean["net gap"] = mean["signed"].abs().fillna(mean["gap"])
+    return mean
 
 
 def named(problem):
@@ -63,7 +68,7 @@ def at_one(block, curve):
 
 
 def at_equal_gaps(block, curve):
-    plain = block.loc[block["contender"] == "plain", ["gap", "error"]].to_numpy()
+    plain = block.loc[block["contender"] == "plain", ["net gap", "error"]].to_numpy()
     if curve.empty or len(plain) == 0:
         return ""
     return " / ".join(percent(error_at(curve, plain[0], gap)) for gap in EQUAL_GAPS)
@@ -88,7 +93,8 @@ def markdown(results):
     parts = [
         f"At a tolerance of {ONE:g}: error @ gap on new rows, in percent, with the gap's interval.",
         table_of(mean, contenders, at_one, lambda block: percent(block["floor"].median())),
-        f"Error in percent at a gap of {gaps} points on new rows; – where the curve does not come down to it.",
+        f"Error in percent at a gap of {gaps} points on new rows (two groups: of the mean signed gap); – where the"
+        " curve does not come down to it.",
         table_of(mean, fair, at_equal_gaps),
         "Time for one tolerance and for twenty, in plain fits; ~ extrapolated from three tolerances.",
         table_of(mean, fair, times),
