@@ -17,8 +17,8 @@ The protocol, fixed before any contender was run on test rows (docs/benchmarks.m
   (ExponentiatedGradient, FairALMClassifier) get three: 0.01, 0.05, 0.1; their time for twenty is extrapolated.
 - Measures: error and gap (largest difference between two groups) on test rows, with a 95 % interval of the gap; the
   floor, the gap that a true gap of 0 shows on as many rows; the error at a test gap of 2, 5 and 10 points (of two
-  groups: of the mean signed gap over the seeds), by linear interpolation between neighbours on the curve; times as
-  multiples of one plain fit.
+  groups: of the mean signed gap over the seeds), by linear interpolation between neighbours on the curve;
+  processor times as multiples of one plain fit, so run it with one thread.
 - Nothing is chosen on test rows.
 
 --rehearse takes the new rows from the training rows, too, and never reads a test row. Results are added to the file of
