@@ -19,10 +19,10 @@ from fairalm import (  # noqa: E402
     Unconstrained,
 )
 from fairalm.frontier.joint import Joint  # noqa: E402
-from fairalm.frontier.mending import find_mending, mend  # noqa: E402
 from fairalm.frontier.rule import Rule  # noqa: E402
 from fairalm.nn import Features, FrontierHead, fit_frontier, refit_last_layer  # noqa: E402
 from fairalm.nn.head_learner import HeadFitter  # noqa: E402
+from fairalm.nn.mending import find_mending, mend  # noqa: E402
 from fairalm.nn.softmax import fit_softmax  # noqa: E402
 
 WIDTH = 6
@@ -125,8 +125,7 @@ def test_the_head_computes_what_the_frontier_was_solved_with(mended):
         target = head.label(x).sigmoid()[:, 0].numpy()
         joint = Joint(target, {name: layer(x).softmax(1).numpy() for name, layer in head.members.items()})
     if mended:
-        inside = {"other": np.flatnonzero(rows.y == 0), "target": np.flatnonzero(rows.y == 1)}
-        by = find_mending(joint, rows.y == 1, rows.group, inside, np.ones(1500))
+        by = find_mending(joint, rows.y == 1, rows.group)
         assert by[0] is not None  # random heads need it
         assert set(by[1]) == {"other", "target"}
         head.set_mending(*by)
@@ -144,7 +143,7 @@ def test_two_groups_are_mended_alike():
     with torch.no_grad():
         given = {"everyone": head.members["everyone"](rows.x.double()).softmax(1).numpy()}
         joint = Joint(head.label(rows.x.double()).sigmoid()[:, 0].numpy(), given)
-        by = find_mending(joint, rows.y == 1, rows.group, {"everyone": np.arange(1500)}, np.ones(1500))
+        by = find_mending(joint, rows.y == 1, rows.group)
         head.set_mending(*by)
         _, members = head.probabilities(rows.x.double())
     np.testing.assert_allclose(members["everyone"].numpy(), mend(joint, *by).members["everyone"], atol=1e-6)
@@ -181,6 +180,27 @@ def test_held_out_rows_in_place_of_folds(rows):
     assert (chosen != (heldout.y == 1)).mean() == pytest.approx(point.error, abs=2 / 3000)
     assert spread(chosen, heldout, among=1) == pytest.approx(point.gap, abs=2 / 1000)
     assert spread(predicted(point.model, new.x), new, among=1) <= 0.06
+
+
+def together(seed, n, share):
+    """Rows whose label is that of their group in this share; the features tell the group more clearly."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(2, size=n)
+    group = np.where(rng.random(n) < share, y, 1 - y)
+    x = np.column_stack([1.5 * y + rng.normal(size=n), 3 * group + rng.normal(size=n)])
+    return Features(torch.tensor(x, dtype=torch.float32), y, group)
+
+
+def test_held_out_rows_mend_heads_that_took_the_group_for_the_label():
+    train, heldout, new = together(0, 3000, 0.95), together(1, 1000, 0.5), together(2, 20_000, 0.5)
+    errors = {}
+    for mended in (False, True):
+        point = fit_frontier(nn.Linear(2, 1), train, heldout, l2=0.001, mend=mended).at(tol=0.05)
+        chosen = predicted(point.model, new.x)
+        errors[mended] = (chosen != (new.y == 1)).mean()
+    best = 0.227  # of the first feature alone
+    assert errors[True] < best + 0.02 < errors[False]
+    assert spread(chosen, new, among=1) < 0.08
 
 
 @pytest.mark.parametrize("outputs", [1, 2])

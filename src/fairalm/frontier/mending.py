@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.frontier.joint import Joint
 
 SMALLEST = 1e-6  # a probability below this counts as this one
-FOLDS, FEWEST = 5, 50  # rows of each class that the check needs
+FOLDS, FEWEST = 2, 50  # of the check, and rows of each class that it needs
 
 
 def target_columns(target: FloatArray) -> FloatArray:
@@ -42,7 +40,7 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
         return None
-    model = LogisticRegression(C=100.0, max_iter=500)
+    model = LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky")
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     fitted = cross_val_predict(
         model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
@@ -53,44 +51,3 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     if weight @ gain <= 0:
         return None
     return model.fit(columns, labels, sample_weight=weight)
-
-
-def mend(joint: Joint, mend_target: Any, mend_members: Mapping[str, Any]) -> Joint:
-    """The same probabilities, mended."""
-    target = joint.target
-    if mend_target is not None:
-        target = mend_target.predict_proba(target_columns(target))[:, 1]
-    members = dict(joint.members)
-    for population, model in mend_members.items():
-        members[population] = model.predict_proba(member_columns(members[population], target))
-    return Joint(target, members)
-
-
-def find_mending(
-    joint: Joint, positive: BoolArray, group: IntArray, inside: Mapping[str, IntArray], weight: FloatArray
-) -> tuple[Any, dict[str, Any]]:
-    """What mends out-of-fold probabilities; None, or nothing, where they are right as they are.
-
-    Parameters
-    ----------
-    joint : Joint
-        The probabilities.
-    positive : bool array of shape (n,)
-        Which rows have the target label.
-    group : int array of shape (n,)
-        Group codes.
-    inside : dict of int arrays
-        For each population whose probabilities are to be mended, the rows that belong to it.
-    weight : array of shape (n,)
-        How many people each row stands for.
-    """
-    both = np.column_stack([1 - joint.target, joint.target])
-    mend_target = mended(target_columns(joint.target), both, positive, weight)
-    target = mend(joint, mend_target, {}).target
-    mend_members: dict[str, Any] = {}
-    for population, own in inside.items():
-        given = joint.members[population][own]
-        found = mended(member_columns(given, target[own]), given, group[own].astype(int), weight[own])
-        if found is not None:
-            mend_members[population] = found
-    return mend_target, mend_members

@@ -20,7 +20,6 @@ from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint, populations_of
-from fairalm.frontier.mending import find_mending, mend
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.nn.checks import check_count, check_positive, usable_device
 from fairalm.nn.features import Features
@@ -28,6 +27,7 @@ from fairalm.nn.frontier_head import FrontierHead
 from fairalm.nn.head import Linear, find_head, with_layer
 from fairalm.nn.head_learner import HeadFitter, HeadLearner
 from fairalm.nn.last_layer import both_features, check_target
+from fairalm.nn.mending import find_mending, inside, mend
 from fairalm.nn.softmax import fit_softmax
 from fairalm.progress import progress_bar
 
@@ -95,7 +95,7 @@ class NetFrontier:
         Parameters
         ----------
         tol, ratio : float, optional
-            In place of the constraint's own. With a tolerance of 1 the net is the plain one.
+            In place of the constraint's own. A tolerance of 1 leaves the plain net.
         constraint : Constraint, str, or a list of them, optional
             In place of the one given to :func:`fit_frontier`.
         acceptance : float, optional
@@ -152,7 +152,7 @@ def fit_frontier(
     groups' rates follows without another fit, as in :class:`fairalm.FrontierClassifier`.
 
     Where no limit binds the net predicts by its plain head: not the last layer that it came with, but the logistic
-    regression that :func:`refit_last_layer` finds without a constraint, its probabilities mended.
+    regression that :func:`refit_last_layer` finds without a constraint. Its probabilities are mended, see `mend`.
 
     Parameters
     ----------
@@ -175,8 +175,9 @@ def fit_frontier(
     l2 : float
         Penalty on the heads' weights, per standardised feature; log-loss is a mean.
     mend : bool
-        Mend the probabilities by a small logistic regression on the rows that are solved on, where that lowers their
-        log loss.
+        Mend the probabilities of label and group by small logistic regressions, on rows that the heads have not seen,
+        where that lowers their log loss. The label's takes the group's probabilities too: held-out rows can so mend
+        heads that were fitted where label and group go together more often than they should.
     cache : folder, optional
         Keep the features there; see :func:`compute_features`.
     progress : bool
@@ -272,11 +273,6 @@ class _Fits:
         return Joint(target, members)
 
 
-def inside(population: str, positive: BoolArray) -> BoolArray:
-    """Which rows belong to a population."""
-    return {"target": positive, "other": ~positive, "everyone": np.ones_like(positive)}[population]
-
-
 def _softmax(scores: FloatArray) -> FloatArray:
     powers = np.exp((scores - scores.max(axis=1, keepdims=True)).astype(float))
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
@@ -286,8 +282,7 @@ def _sample(joint: Joint, rows: Features, target: int, n_groups: int, heads: Fro
     """The rows to solve on; their probabilities are mended, and the heads told how, if there are any."""
     positive, weight = rows.y == target, np.ones(len(rows.y))
     if heads is not None:
-        of = {name: np.flatnonzero(inside(name, positive)) for name in joint.members}
-        by = find_mending(joint, positive, rows.group, of, weight)
+        by = find_mending(joint, positive, rows.group)
         heads.set_mending(*by)
         joint = mend(joint, *by)
     groups = Groups(np.empty(0, dtype=np.int64), tuple(range(n_groups)))

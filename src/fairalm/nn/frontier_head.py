@@ -56,9 +56,11 @@ class FrontierHead(nn.Module):
         self.populations = tuple(populations)
         self.label = nn.Linear(in_features, 1)
         self.members = nn.ModuleDict({name: nn.Linear(in_features, n_groups) for name in populations})
-        self.mend_label = nn.Linear(2, 1)
+        self.mend_label = nn.Linear(2 + n_groups * len(self.populations), 1)
         self.mend_members = nn.ModuleDict({name: nn.Linear(n_groups + 1, n_groups) for name in populations})
-        _set(self.mend_label, np.array([[1.0, -1.0]]), np.zeros(1))  # both mend nothing
+        nothing = np.zeros((1, self.mend_label.in_features))
+        nothing[0, :2] = 1, -1
+        _set(self.mend_label, nothing, np.zeros(1))
         for layer in self.mend_members.values():
             _set(layer, np.eye(n_groups, n_groups + 1), np.zeros(n_groups))
         self.register_buffer("weights", torch.zeros(len(self.populations), n_groups))
@@ -97,12 +99,13 @@ class FrontierHead(nn.Module):
     def probabilities(self, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """P(target | x), shape (n,), and for each population P(group | x, population), shape (n, groups)."""
         logit = self.label(x)
-        logs = torch.cat([nn.functional.logsigmoid(logit), nn.functional.logsigmoid(-logit)], 1)
-        odds = self.mend_label(logs.clamp(LEAST, MOST))
+        own = torch.cat([nn.functional.logsigmoid(logit), nn.functional.logsigmoid(-logit)], 1).clamp(LEAST, MOST)
+        logs = [nn.functional.log_softmax(self.members[name](x), 1).clamp(min=LEAST) for name in self.populations]
+        centred = [each - each.mean(1, keepdim=True) for each in logs]
+        odds = self.mend_label(torch.cat([own, *centred], 1))
         members = {}
-        for name in self.populations:
-            logs = nn.functional.log_softmax(self.members[name](x), dim=1).clamp(min=LEAST)
-            columns = torch.cat([logs - logs.mean(1, keepdim=True), odds.clamp(LEAST - MOST, MOST - LEAST)], 1)
+        for name, each in zip(self.populations, centred, strict=True):
+            columns = torch.cat([each, odds.clamp(LEAST - MOST, MOST - LEAST)], 1)
             members[name] = self.mend_members[name](columns).softmax(1)
         return odds[:, 0].sigmoid(), members
 
