@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 
 SMALLEST = 1e-6  # a probability below this counts as this one
-FOLDS, FEWEST = 5, 50  # rows of each class that the check needs
+FOLDS, FEWEST = 2, 50  # of the check, and rows of each class that it needs
 
 
 def target_columns(target: FloatArray) -> FloatArray:
@@ -40,7 +40,7 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
         return None
-    model = LogisticRegression(C=100.0, max_iter=500)
+    model = LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky")
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     fitted = cross_val_predict(
         model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}

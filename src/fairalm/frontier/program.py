@@ -104,9 +104,10 @@ def solve(program: Program, start: FloatArray | None = None) -> Solution:
     if n <= AT_ONCE:
         return _solution(program, *_interior_point(program))
     if start is None:
-        few = np.random.RandomState(0).choice(n, AT_ONCE, replace=False)
+        few = np.random.RandomState(0).choice(n, max(AT_ONCE, n // 10), replace=False)
         scale = n / len(few)
-        start, _ = _interior_point(replace(program, costs=program.costs[few] * scale, parts=program.parts[few] * scale))
+        part = replace(program, costs=program.costs[few] * scale, parts=program.parts[few] * scale)
+        start = solve(part).multipliers
     multipliers, free, n_doubtful = start, np.zeros(n, dtype=bool), max(AT_ONCE, round(DOUBTFUL * n))
     while True:
         margins = program.margins(multipliers)
