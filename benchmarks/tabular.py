@@ -48,7 +48,7 @@ def fit_threshold_optimizer(X, y, s):
 
 
 def fit_ours(X, y, s):
-    model = FairALMClassifier(LogisticRegression(max_iter=1000), constraint=EqualOpportunity(tol=TOL))
+    model = FairALMClassifier(LogisticRegression(max_iter=1000), constraint=EqualOpportunity(tol=TOL), random_state=0)
     model.fit(X, y, sensitive_features=s)
     return lambda X, s: model.predict(X), model.n_oracle_calls_
 
