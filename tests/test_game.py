@@ -372,9 +372,9 @@ def test_smaller_and_larger_multipliers_are_tried_where_a_mixture_is_a_point_bet
     fair = game.classifiers[int(game.weights("single").argmax())]
     assert fair.model == 1
     multiplier = game.multiplier_of(game.candidates.best_as_fitted(game.is_eligible, tol=0.05))[0]
-    tried = np.array([[factor * multiplier, -factor * multiplier] for factor in (0.85, 1.15)])
-    assert np.array(oracle.tables[-2:])[:, 0] == pytest.approx(tried)
-    assert len(game.classifiers) == len(set(game.played) | {0}) + 2
+    tried = np.array([[factor * multiplier, -factor * multiplier] for factor in (0.85, 0.95, 1.05, 1.15)])
+    assert np.array(oracle.tables[-4:])[:, 0] == pytest.approx(tried)
+    assert len(game.classifiers) == len(set(game.played) | {0}) + 4
     n = len(oracle.tables)
     oracle.tables.clear()
     play(oracle, SecantALM(), tol=0.05, predictor="mixture")

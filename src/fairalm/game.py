@@ -21,7 +21,8 @@ from fairalm.result import GameResult, GroupChange, history_table
 
 Predictor = Literal["single", "last", "average", "mixture"]
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
-AROUND = (0.85, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
+AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multiplier, tried where a single model is far from the best mixture
+AROUND_SEVERAL = (0.95, 1.05)  # the same for several gaps
 PATIENCE = 6  # rounds without a clearly better model, after which several gaps are given up
 PATIENCE_WITHIN = 3  # the same once a model is within the tolerance
 
@@ -296,7 +297,8 @@ def _look_around(game: Game, oracle: Oracle) -> None:
         return
     best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
     multiplier, at = game.multiplier_of(best), game.classifiers[best]
-    for factor in AROUND if multiplier.any() else ():
+    factors = AROUND if multiplier.size == 1 else AROUND_SEVERAL
+    for factor in factors if multiplier.any() else ():
         asked = factor * multiplier
         game.add(oracle(at.moments.pull(asked.reshape(at.moments.gap.shape)), at), asked)
 
