@@ -28,7 +28,7 @@ FEW, TWENTY = (ONE, *LOOSER), (ONE, *LOOSER, *REST)
 N_FOLDS = 5
 GRID_SIZE = 50
 PEERS_SCRIPT = Path(__file__).with_name("frontier_peers.py")
-PEERS_LIMIT = 1800  # seconds
+PEERS_LIMIT = 600  # seconds
 CONSTRAINTS = {  # ours, fairlearn's for reductions, ThresholdOptimizer's, and the labels whose groups it needs
     "equal opportunity": (EqualOpportunity, TruePositiveRateParity, "true_positive_rate_parity", (1,)),
     "demographic parity": (DemographicParity, ParityOfSelection, "demographic_parity", (0, 1)),
