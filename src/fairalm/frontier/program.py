@@ -21,7 +21,9 @@ from fairalm.arrays import BoolArray, FloatArray
 
 ACCURACY = 1e-6  # of the error and of the rates, as shares
 ROOM = 1e-6  # by which each limit is loosened: two that leave nothing between them have multipliers without bound
+MET = 1e-4  # limits that are exceeded by less are met
 MAX_STEPS = 60
+MOST = 1e9  # multipliers above this, in the units of the steps, are on their way to infinity: no predictions will do
 AT_ONCE = 50_000  # rows that are solved without leaving any out
 SHARE_OF_STEP = 0.995  # of the step that would reach a bound
 
@@ -88,7 +90,7 @@ class Solution:
     @property
     def is_feasible(self) -> bool:
         """Whether the limits can be met together."""
-        return self.excess < 1e-4
+        return self.excess < MET
 
 
 def solve(program: Program, start: FloatArray | None = None) -> Solution:
@@ -112,11 +114,14 @@ def solve(program: Program, start: FloatArray | None = None) -> Solution:
         margins = program.margins(multipliers)
         free[np.argpartition(abs(margins), n_doubtful - 1)[:n_doubtful]] = True
         chosen = np.where(free, 0.0, margins < 0)
-        multipliers, chosen[free] = _interior_point(program.remaining(free, chosen))
-        wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
-        if not wrong.any():
-            return _solution(program, multipliers, chosen)
-        free |= wrong
+        remaining = program.remaining(free, chosen)
+        found, chosen[free] = _interior_point(remaining)
+        if free.all() or remaining.excess(chosen[free]) < MET:  # else the rows left out leave too little to the others
+            multipliers = found
+            wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
+            if not wrong.any():
+                return _solution(program, multipliers, chosen)
+            free |= wrong
         n_doubtful = min(n, 2 * n_doubtful)
 
 
@@ -166,6 +171,8 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
         primal = limits @ (state.chosen @ parts) + state.slack - program.bounds - ROOM
         left = sum(float(product.sum()) for product in state.products)
         if left < ACCURACY * n and abs(primal).max(initial=0.0) < ACCURACY and abs(dual).max() < ACCURACY:
+            break
+        if state.multipliers.max(initial=0.0) > MOST * n:
             break
         try:
             newton = _Newton(parts, limits, state, dual, primal)
