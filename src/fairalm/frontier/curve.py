@@ -233,10 +233,11 @@ class Frontier:
         margins = rule.margins(self.sample.joint)
         ties = float(self.sample.weight[abs(margins) < TIE].sum() / total)
         none_chosen = asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / total
-        best: tuple[tuple[float, float], Rule, FloatArray] | None = None
+        best: tuple[tuple[float, float, float], Rule, FloatArray] | None = None
         for threshold in (0.0,) if ties == 0 else (-TIE, TIE):
             chosen = (margins < threshold).astype(float)
-            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen))
+            unlike_plain = float(abs(chosen - self.sample.plain).sum())  # decides ties that cost the same either way
+            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen), unlike_plain)
             if best is None or rank < best[0]:
                 best = rank, replace(rule, threshold=threshold), chosen
         assert best is not None

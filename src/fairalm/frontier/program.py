@@ -184,7 +184,8 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
         except np.linalg.LinAlgError:  # as near as rounding allows, or no predictions meet the limits
             break
         state = state.moved(step, SHARE_OF_STEP)
-    return state.multipliers * scale, state.chosen
+    multipliers = state.multipliers * scale
+    return np.where(multipliers < ACCURACY, 0.0, multipliers), state.chosen  # a limit that does not bind has no price
 
 
 class _Newton:
