@@ -261,10 +261,11 @@ class Frontier:
         if not found:
             return InputError("These limits contradict each other, whatever the acceptance rate: loosen one of them.")
         nearest = min(found, key=lambda rate: abs(rate - wanted))
+        inside = np.ceil(1000 * nearest) if nearest > wanted else np.floor(1000 * nearest)  # rounded, still feasible
         return InputError(
             f"No classifier meets these limits and accepts {100 * wanted:.1f} % of the rows: the nearest"
-            f" share at which they can be met is {100 * nearest:.1f} %. Pass {{acceptance}}, or loosen a limit.",
-            acceptance=round(nearest, 3),
+            f" share at which they can be met is {inside / 10:.1f} %. Pass {{acceptance}}, or loosen a limit.",
+            acceptance=float(inside / 1000),
         )
 
 

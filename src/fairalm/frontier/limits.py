@@ -42,8 +42,8 @@ class Asked:
     floor: Literal["plain"] | float | None = None
 
     def __post_init__(self) -> None:
-        if self.acceptance is not None and not 0 < self.acceptance < 1:
-            raise InputError(f"{{acceptance}} must lie between 0 and 1; got {self.acceptance!r}.", acceptance=None)
+        if self.acceptance is not None and not 0 <= self.acceptance <= 1:
+            raise InputError(f"{{acceptance}} must lie in [0, 1]; got {self.acceptance!r}.", acceptance=None)
         for name in ("cost_fp", "cost_fn"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise InputError(f"{{{name}}} must be positive; got {getattr(self, name)!r}.", **{name: None})
