@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
@@ -24,6 +24,7 @@ from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.limits import Asked
 from fairalm.frontier.table import curve_table, figures_of
 from fairalm.measures.weights import check_weights
+from fairalm.parameters import ConstrainedEstimator
 from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import Rows, UnknownGroups, read_groups
@@ -34,7 +35,7 @@ TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40
 RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
 
 
-class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
     """A classifier that is fitted once and then answers every constraint, tolerance, cost and acceptance rate.
 
     It estimates the probability of each label and group for every row, with the given estimator and a classifier of the
