@@ -24,7 +24,7 @@ def program_of(constraint, n=400, n_groups=3, seed=0, *, acceptance=None, steps=
     members[np.arange(n), leaning] += 1e9 if sure else 1
     members /= members.sum(axis=1, keepdims=True)
     target = 1 / (1 + np.exp(-score))
-    joint = Joint(target, {name: members for name in ("other", "target", "everyone")})
+    joint = Joint(target, dict.fromkeys(("other", "target", "everyone"), members))
     populations = populations_of([constraint])
     parts = joint.parts(populations)
     rates = Rates.of(constraint, populations, parts.sum(axis=0).reshape(len(populations), -1), None)
