@@ -14,7 +14,7 @@ from fairalm.cells import Cells, Compared
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Joint, Rates, populations_of
-from fairalm.frontier.limits import Asked, Limits, floor_of
+from fairalm.frontier.limits import Asked, Limits, check_comparable, floor_of
 from fairalm.frontier.program import Program, Solution, solve
 from fairalm.frontier.rule import TIE, Rule
 
@@ -39,8 +39,6 @@ class Sample:
         The names of the groups.
     weight : array of shape (n,)
         How many people each row stands for.
-    compared : Compared, optional
-        With several protected attributes: which groups belong to which compared one.
     """
 
     joint: Joint
@@ -49,7 +47,6 @@ class Sample:
     group: IntArray | FloatArray
     groups: Groups
     weight: FloatArray
-    compared: Compared | None = None
 
     @property
     def n_groups(self) -> int:
@@ -57,9 +54,14 @@ class Sample:
         return self.groups.n_groups
 
     @property
+    def compared(self) -> Compared | None:
+        """With several protected attributes: which groups belong to which compared one."""
+        return Compared(self.groups.membership, self.groups.blocks) if self.groups.attributes else None
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """How many of the compared groups each attribute has; () for one attribute."""
-        return () if self.compared is None else self.compared.blocks
+        return self.groups.blocks if self.groups.attributes else ()
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sums by label and group, shape (2, groups)."""
@@ -132,6 +134,8 @@ class Frontier:
         constraints, sample = asked.constraints, self.sample
         populations = populations_of(constraints)
         self._check(populations)
+        for constraint in constraints:
+            check_comparable(constraint, sample.groups.compared)
         parts, mass = self._weighted_parts(populations)
         rates = [Rates.of(constraint, populations, mass, sample.compared) for constraint in constraints]
         total = sample.weight.sum()

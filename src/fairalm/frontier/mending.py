@@ -41,6 +41,7 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
         return None
+    weight = weight / weight.mean()
     model = LogisticRegression(C=100.0, max_iter=500)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     fitted = cross_val_predict(
@@ -49,7 +50,7 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     of_row = np.searchsorted(classes, labels)
     rows = np.arange(len(labels))
     gain = np.log(np.clip(fitted[rows, of_row], SMALLEST, 1)) - np.log(np.clip(given[rows, of_row], SMALLEST, 1))
-    gain = gain * weight / weight.mean()
+    gain = gain * weight
     if gain.mean() <= PAYS * gain.std() / np.sqrt(len(gain)):
         return None
     return model.fit(columns, labels, sample_weight=weight)

@@ -15,7 +15,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Groups, check_binary, check_same_index
 from fairalm.arrays import FloatArray
-from fairalm.cells import Compared
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
@@ -177,8 +176,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         rows = Rows(X, positive, y, known, groups.n_groups, weight)
         if self.missing == "drop" and not rows.known.all():
             rows = rows.part(np.flatnonzero(rows.known))
-        compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
-        rows.check(constraints, groups, classes, compared)
+        rows.check(constraints, groups, classes)
         rng = check_random_state(self.random_state)
         most_likely = (rows.group if rows.group.ndim == 1 else rows.group.argmax(axis=1)).astype(np.int64)
         fold = stratified_folds(rows.positive, most_likely, self.n_folds, rng)
@@ -190,7 +188,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         self.groups_ = groups.labels
         self.estimator_ = self._model.estimator
         self.n_oracle_calls_ = (self.n_folds + 1) * (1 + len(populations))
-        self._sample = _sample(joint, plain, rows, groups, compared)
+        self._sample = _sample(joint, plain, rows, groups)
         self._asked = Asked(constraints=constraints)
         self._solve_curve()
         self.model_ = self.at()
@@ -214,7 +212,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         Parameters
         ----------
         tol, ratio : float, optional
-            In place of the constraint's own.
+            Bound the difference, or the ratio, by this in place of the constraint's own.
         constraint : Constraint, str, or a list of them, optional
             In place of the one given to the classifier.
         acceptance : float, optional
@@ -227,8 +225,13 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         """
         check_is_fitted(self, "_sample")
         constraints = self._asked.constraints if constraint is None else self._constraints(constraint)
-        changes: dict[str, Any] = {name: value for name, value in (("tol", tol), ("ratio", ratio)) if value is not None}
-        constraints = tuple(replace(own, **changes) for own in constraints)
+        if tol is not None and ratio is not None:
+            raise InputError(
+                "Pass {tol} or {ratio}, not both: one bounds a difference, the other a ratio.", tol=None, ratio=None
+            )
+        if tol is not None or ratio is not None:
+            changes: dict[str, Any] = {"ratio": ratio} if tol is None else {"tol": tol, "ratio": None}
+            constraints = tuple(replace(own, **changes) for own in constraints)
         for own in constraints:
             if own.target is not None and own.target != self._model.target:
                 raise InputError(
@@ -308,10 +311,10 @@ def _distance(one: Asked, other: Asked) -> float:
     return sum(abs(a.tol - b.tol) + abs((a.ratio or 0) - (b.ratio or 0)) for a, b in pairs)
 
 
-def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups, compared: Compared | None) -> Sample:
+def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups) -> Sample:
     """The rows that the program is solved on: those whose group is known."""
     known = rows.known
     joint = Joint(joint.target[known], {name: part[known] for name, part in joint.members.items()})
     weight = np.ones(int(known.sum())) if rows.weight is None else rows.weight[known]
     names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
-    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight, compared)
+    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
@@ -89,15 +90,9 @@ def fit_label_and_group(
     members = {}
     for population in populations:
         own = rows.part(rows.of(population))
-        if own.group.ndim == 1:
-            members[population] = _fit(membership, own.X, own.group, own.weight)
-            continue
-        # a row counts for each group with its probability
-        row, group = np.nonzero(own.group)
-        weight = np.asarray(own.group[row, group], dtype=float)
-        if own.weight is not None:
-            weight = weight * own.weight[row]
-        members[population] = _fit(membership, _safe_indexing(own.X, row), group, weight)
+        row, group, weight = own.by_group()
+        model = membership if len(np.unique(group)) > 1 else DummyClassifier()  # a cell of one row is in one fold only
+        members[population] = _fit(model, _safe_indexing(own.X, row), group, weight)
     return LabelAndGroupModel(_fit(estimator, rows.X, rows.labels, rows.weight), members, target, rows.n_groups)
 
 
