@@ -174,7 +174,8 @@ class Frontier:
     def _weighted_parts(self, populations: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
         """What each row adds to the sums, and the sums over all rows, shape (populations, groups)."""
         if populations not in self._parts:
-            parts = self.sample.joint.parts(populations) * self.sample.weight[:, None]
+            share = self.sample.weight / self.sample.weight.sum()
+            parts = self.sample.joint.parts(populations) * share[:, None]
             self._parts = {populations: (parts, parts.sum(axis=0).reshape(len(populations), -1))}  # keep the last only
         return self._parts[populations]
 
@@ -230,8 +231,8 @@ class Frontier:
         offsets: tuple[FloatArray, ...],
         total: float,
     ) -> Point:
-        prices = total * (solution.multipliers @ program.limits)
-        bias = 0.0 if asked.acceptance is None else float(prices[-1]) / total
+        prices = solution.multipliers @ program.limits
+        bias = 0.0 if asked.acceptance is None else float(prices[-1])
         weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
         rule = Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
         margins = rule.margins(self.sample.joint)
