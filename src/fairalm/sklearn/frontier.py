@@ -153,7 +153,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         """
         constraints = self._constraints(self.constraint)
         populations = populations_of(constraints)
-        template = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        template = self._template()
         membership = template if self.membership is None else self.membership
         check_has_probabilities("estimator", template)
         check_has_probabilities("membership", membership)
@@ -251,6 +251,9 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         check_is_fitted(self)
         return self.model_.decision_function(check_X(self, X, reset=False))
 
+    def _template(self) -> Any:
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+
     def _constraints(self, given: Any) -> tuple[Constraint, ...]:
         several = given if isinstance(given, (list, tuple)) else [given]
         if not several:
@@ -296,8 +299,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            tags.input_tags = get_tags(self.estimator).input_tags
+        tags.input_tags = get_tags(self._template()).input_tags
         tags.classifier_tags.multi_class = False
         return tags
 
