@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
+from sklearn import config_context
 
 SMALLEST = 1e-6  # a probability below this counts as this one
 PAYS = 2.0  # standard errors by which the log loss must fall, out of fold
@@ -44,9 +45,10 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     weight = weight / weight.mean()
     model = LogisticRegression(C=100.0, max_iter=500)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    fitted = cross_val_predict(
-        model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
-    )
+    with config_context(enable_metadata_routing=False):  # the weights go to fit, without being requested
+        fitted = cross_val_predict(
+            model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
+        )
     of_row = np.searchsorted(classes, labels)
     rows = np.arange(len(labels))
     gain = np.log(np.clip(fitted[rows, of_row], SMALLEST, 1)) - np.log(np.clip(given[rows, of_row], SMALLEST, 1))

@@ -22,6 +22,7 @@ from fairalm.frontier.curve import Frontier, Point, Sample
 from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.limits import Asked
 from fairalm.frontier.table import curve_table, figures_of
+from fairalm.measures import definition_of
 from fairalm.measures.weights import check_weights
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.sklearn.inputs import check_X, check_y
@@ -259,6 +260,8 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         if not several:
             raise InputError("`constraint` is an empty list: name at least one.")
         constraints = tuple(as_constraint(one, plain=False) for one in several)
+        for one in constraints:
+            definition_of(one)  # refuses rates that cannot be measured
         if len({repr(one.target) for one in constraints}) > 1:
             raise InputError("The constraints have different targets: give them one.")
         return constraints
