@@ -16,8 +16,8 @@ The protocol, fixed before the test rows below were looked at:
 - lending: HMDA, high-priced loans are bad, no protected column is a feature, boosting; race missing for 14 % of the
   rows, which are kept. 80 % accepted, and no group's acceptance below 0.8 times that of white applicants. Splits 0 to
   4, 30 % to test on. The plain model accepts as many test rows, those with the lowest risk.
-- floor: no group's true positive rate below the plain model's, tol 0.02. COMPAS (the same splits, logistic regression), and
-  ACSIncome by race as above (boosting, five blocks of 50,000 rows of "validation").
+- floor: no group's true positive rate below the plain model's, tol 0.02. COMPAS (the same splits, logistic
+  regression), and ACSIncome by race as above (boosting, five blocks of 50,000 rows of "validation").
 - speed: as multiples of one plain fit, in processor time; and the program alone for 10^6 made-up rows and ten groups.
 - Nothing is chosen on test rows.
 """

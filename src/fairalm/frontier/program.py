@@ -21,7 +21,9 @@ from fairalm.arrays import BoolArray, FloatArray
 
 ACCURACY = 1e-6  # of the error and of the rates, as shares
 ROOM = 1e-6  # by which each limit is loosened: two that leave nothing between them have multipliers without bound
+MET = 1e-4  # limits that are exceeded by less are met
 MAX_STEPS = 60
+MOST = 1e9  # multipliers above this, in the units of the steps, are on their way to infinity: no predictions will do
 AT_ONCE, DOUBTFUL = 5_000, 0.05  # rows that are solved without leaving any out; of more, this share to begin with
 SHARE_OF_STEP = 0.995  # of the step that would reach a bound
 
@@ -88,7 +90,7 @@ class Solution:
     @property
     def is_feasible(self) -> bool:
         """Whether the limits can be met together."""
-        return self.excess < 1e-4
+        return self.excess < MET
 
 
 def solve(program: Program, start: FloatArray | None = None) -> Solution:
@@ -113,11 +115,14 @@ def solve(program: Program, start: FloatArray | None = None) -> Solution:
         margins = program.margins(multipliers)
         free[np.argpartition(abs(margins), n_doubtful - 1)[:n_doubtful]] = True
         chosen = np.where(free, 0.0, margins < 0)
-        multipliers, chosen[free] = _interior_point(program.remaining(free, chosen))
-        wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
-        if not wrong.any():
-            return _solution(program, multipliers, chosen)
-        free |= wrong
+        remaining = program.remaining(free, chosen)
+        found, chosen[free] = _interior_point(remaining)
+        if free.all() or remaining.excess(chosen[free]) < MET:  # else the rows left out leave too little to the others
+            multipliers = found
+            wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
+            if not wrong.any():
+                return _solution(program, multipliers, chosen)
+            free |= wrong
         n_doubtful = min(n, 2 * n_doubtful)
 
 
@@ -168,6 +173,8 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
         left = sum(float(product.sum()) for product in state.products)
         if left < ACCURACY * n and abs(primal).max(initial=0.0) < ACCURACY and abs(dual).max() < ACCURACY:
             break
+        if state.multipliers.max(initial=0.0) > MOST * n:
+            break
         try:
             newton = _Newton(parts, limits, state, dual, primal)
             predicted = newton.step(*(-product for product in state.products))
@@ -178,7 +185,8 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
         except np.linalg.LinAlgError:  # as near as rounding allows, or no predictions meet the limits
             break
         state = state.moved(step, SHARE_OF_STEP)
-    return state.multipliers * scale, state.chosen
+    multipliers = state.multipliers * scale
+    return np.where(multipliers < ACCURACY, 0.0, multipliers), state.chosen  # a limit that does not bind has no price
 
 
 class _Newton:
