@@ -165,6 +165,17 @@ def test_a_good_start_saves_rows(monkeypatch):
     assert solved == [20]  # the nearest half of what is solved at once, and none was wrong
 
 
+@pytest.mark.usefixtures("few_at_once")
+def test_rows_that_cannot_meet_the_limits_alone_are_joined_by_as_many_others(monkeypatch):
+    """From a start far off, the rows left out are predicted such that the others cannot make up for it."""
+    program, solved = program_of(DemographicParity(tol=0.0), n=500, acceptance=0.3), []
+    real = module._interior_point
+    monkeypatch.setattr(module, "_interior_point", lambda part: solved.append(len(part.costs)) or real(part))
+    assert_solved(program, solve(program, np.zeros(len(program.bounds))))
+    assert solved[:3] == [20, 40, 80]
+    assert solved[-1] < 500
+
+
 # Limits that contradict each other.
 
 

@@ -25,6 +25,7 @@ MET = 1e-4  # limits that are exceeded by less are met
 MAX_STEPS = 60
 MOST = 1e9  # multipliers above this, in the units of the steps, are on their way to infinity: no predictions will do
 AT_ONCE = 50_000  # rows that are solved without leaving any out
+DEPENDENT = 1e-14  # variances of combinations of the sums below this share are rounding
 SHARE_OF_STEP = 0.995  # of the step that would reach a bound
 
 
@@ -196,17 +197,20 @@ class _Newton:
         self.give = 1 / (state.low / state.chosen + state.high / state.rest)
         self.weighted = parts * self.give[:, None]
         curvature = parts.T @ self.weighted
-        identity = np.eye(len(curvature))
-        self.root = np.linalg.cholesky(curvature + (1e-15 * np.trace(curvature) + 1e-300) * identity)
+        size = np.sqrt(np.diag(curvature)) + 1e-150
+        values, vectors = np.linalg.eigh(curvature / np.outer(size, size))
+        kept = values > DEPENDENT * len(values)  # sums can depend on each other, as where the groups are known
+        self.root = size[:, None] * vectors[:, kept] * np.sqrt(values[kept])
+        self.inverse = (vectors[:, kept] / np.sqrt(values[kept])).T / size
         self.stiffness = state.multipliers / state.slack
-        self.system = identity + self.root.T @ (limits.T * self.stiffness) @ limits @ self.root
+        self.system = np.eye(kept.sum()) + self.root.T @ (limits.T * self.stiffness) @ limits @ self.root
 
     def step(self, low: FloatArray, high: FloatArray, slack: FloatArray) -> _State:
         """The step that changes the products by these, to first order, and mends both residuals."""
         state, limits = self.state, self.limits
         push = low / state.chosen - high / state.rest - self.dual
         lift = (slack + state.multipliers * self.primal) / state.slack
-        right = np.linalg.solve(self.root, self.weighted.T @ push) - self.root.T @ (limits.T @ lift)
+        right = self.inverse @ (self.weighted.T @ push) - self.root.T @ (limits.T @ lift)
         sums = self.root @ np.linalg.solve(self.system, right)
         multipliers = lift + self.stiffness * (limits @ sums)
         chosen = self.give * (push - self.parts @ (limits.T @ multipliers))
