@@ -25,6 +25,7 @@ MET = 1e-4  # limits that are exceeded by less are met
 MAX_STEPS = 60
 MOST = 1e9  # multipliers above this, in the units of the steps, are on their way to infinity: no predictions will do
 AT_ONCE = 50_000  # rows that are solved without leaving any out
+WORSE = 1e3  # times as far off as before: rounding has taken over
 DEPENDENT = 1e-14  # variances of combinations of the sums below this share are rounding
 SHARE_OF_STEP = 0.995  # of the step that would reach a bound
 
@@ -167,13 +168,15 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
     half, m = np.full(n, 0.5), len(limits)
     slack = np.maximum(program.bounds - limits @ (half @ parts), 0.1)
     state = _State(half, half, slack, np.maximum(costs, 0) + 1, np.maximum(-costs, 0) + 1, np.full(m, float(n)))
+    best = np.inf, state
     for _ in range(MAX_STEPS):
         dual = costs + parts @ (state.multipliers @ limits) - state.low + state.high
         primal = limits @ (state.chosen @ parts) + state.slack - program.bounds - ROOM
         left = sum(float(product.sum()) for product in state.products)
-        if left < ACCURACY * n and abs(primal).max(initial=0.0) < ACCURACY and abs(dual).max() < ACCURACY:
-            break
-        if state.multipliers.max(initial=0.0) > MOST * n:
+        off = max(left / n, abs(primal).max(initial=0.0), abs(dual).max())
+        if off < best[0]:
+            best = off, state
+        if off < ACCURACY or off > WORSE * best[0] or state.multipliers.max(initial=0.0) > MOST * n:
             break
         try:
             newton = _Newton(parts, limits, state, dual, primal)
@@ -185,8 +188,9 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
         except np.linalg.LinAlgError:  # as near as rounding allows, or no predictions meet the limits
             break
         state = state.moved(step, SHARE_OF_STEP)
-    multipliers = state.multipliers * scale
-    return np.where(multipliers < ACCURACY, 0.0, multipliers), state.chosen  # a limit that does not bind has no price
+    multipliers = best[1].multipliers * scale
+    multipliers[multipliers < ACCURACY] = 0.0  # a limit that does not bind has no price
+    return multipliers, best[1].chosen
 
 
 class _Newton:
