@@ -14,7 +14,10 @@ CLOSE = 2e-5  # of error and rates, as shares: the solver's own accuracy and the
 
 
 def program_of(constraint, n=400, n_groups=3, seed=0, *, acceptance=None, steps=None, sure=False):
-    """The program of a constraint on random probabilities; with `steps`, many rows have the same ones."""
+    """The program of a constraint on random probabilities.
+
+    With `steps`, many rows have the same ones; with `sure`, the groups are known.
+    """
     rng = np.random.default_rng(seed)
     leaning = rng.integers(n_groups, size=n)
     score = rng.normal(size=n) + leaning - (n_groups - 1) / 2
@@ -23,13 +26,18 @@ def program_of(constraint, n=400, n_groups=3, seed=0, *, acceptance=None, steps=
     members = rng.dirichlet(np.full(n_groups, 0.5), n) if not sure and not steps else np.full((n, n_groups), 0.1)
     members[np.arange(n), leaning] += 1e9 if sure else 1
     members /= members.sum(axis=1, keepdims=True)
-    target = 1 / (1 + np.exp(-score))
+    return program_from([constraint], 1 / (1 + np.exp(-score)), members, acceptance)
+
+
+def program_from(constraints, target, members, acceptance=None):
+    n, n_groups = members.shape
     joint = Joint(target, dict.fromkeys(("other", "target", "everyone"), members))
-    populations = populations_of([constraint])
+    populations = populations_of(constraints)
     parts = joint.parts(populations)
-    rates = Rates.of(constraint, populations, parts.sum(axis=0).reshape(len(populations), -1), None)
     limits = Limits(parts.shape[1])
-    limits.compare(constraint, rates, range(n_groups), ())
+    for constraint in constraints:
+        rates = Rates.of(constraint, populations, parts.sum(axis=0).reshape(len(populations), -1), None)
+        limits.compare(constraint, rates, range(n_groups), ())
     matrix, bounds = limits.arrays()
     costs = (1 - 2 * target) / n
     if acceptance is not None:
@@ -45,12 +53,13 @@ def exact(program):
     return linprog(program.costs, program.limits @ program.parts.T, program.bounds, bounds=(0, 1), method="highs")
 
 
-def assert_solved(program, solution):
+def assert_solved(program, solution, excess=CLOSE):
     found = exact(program)
     assert found.status == 0
     assert solution.is_feasible
-    assert solution.excess < CLOSE
-    assert solution.value == pytest.approx(found.fun, abs=CLOSE)
+    assert solution.excess < excess
+    worth = solution.excess * solution.multipliers.sum()  # of the room that was given
+    assert solution.value == pytest.approx(found.fun, abs=CLOSE + worth)
     assert solution.bound <= found.fun + 1e-9
     assert solution.bound == pytest.approx(found.fun, abs=CLOSE)
     assert (solution.multipliers >= 0).all()
@@ -92,6 +101,51 @@ def test_groups_known_for_certain(constraint):
     """Each row adds to the sums of one group only."""
     program = program_of(constraint(tol=0.0), sure=True)
     assert_solved(program, solve(program))
+
+
+# Sums that depend on each other.
+
+
+def few_scores(n, seed):
+    return 1 / (1 + np.exp(-np.round(np.random.default_rng(seed).normal(size=n))))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("acceptance", [None, 0.3, 0.955])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_groups_that_nothing_is_known_of(n_groups, acceptance, seed):
+    """All groups have the same rates, whatever the predictions."""
+    members = np.full((800, n_groups), 1 / n_groups)
+    program = program_from([DemographicParity(tol=0.05)], few_scores(800, seed), members, acceptance)
+    assert_solved(program, solve(program))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "constraints",
+    [
+        [DemographicParity(tol=0.0), EqualizedOdds(tol=0.001)],
+        [EqualizedOdds(tol=0.0), EqualOpportunity(tol=0.05)],
+        [ErrorParity(tol=0.001)],
+    ],
+    ids=["two", "the same twice", "one"],
+)
+def test_few_scores_and_known_groups(constraints, seed):
+    rng = np.random.default_rng(seed)
+    members = np.eye(2)[rng.integers(2, size=400)]
+    for acceptance in (None, 0.78):
+        program = program_from(constraints, few_scores(400, seed), members, acceptance)
+        assert_solved(program, solve(program), excess=module.MET)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_more_accuracy_than_rounding_allows(seed):
+    """The last steps can lead away from the solution: the nearest one is kept."""
+    rng = np.random.default_rng(seed)
+    target, members = 1 / (1 + np.exp(-rng.normal(size=200))), rng.dirichlet(np.full(5, 0.1), 200)
+    for tol in (0.0, 0.001):
+        program = program_from([ErrorParity(tol=tol), EqualizedOdds(tol=0.05)], target, members)
+        assert_solved(program, solve(program))
 
 
 def test_one_row_and_no_limit():
@@ -163,6 +217,16 @@ def test_a_good_start_saves_rows(monkeypatch):
     monkeypatch.setattr(module, "_interior_point", lambda part: solved.append(len(part.costs)) or real(part))
     solve(program, start)
     assert solved == [40]  # as many as are solved at once, the nearest to a tie, and none was wrong
+
+
+@pytest.mark.usefixtures("few_at_once")
+def test_rows_that_cannot_meet_the_limits_alone_are_joined_by_as_many_others(monkeypatch):
+    """From a start far off, the rows left out are predicted such that the others cannot make up for it."""
+    program, solved = program_of(DemographicParity(tol=0.0), n=500, acceptance=0.3), []
+    real = module._interior_point
+    monkeypatch.setattr(module, "_interior_point", lambda part: solved.append(len(part.costs)) or real(part))
+    assert_solved(program, solve(program, np.zeros(len(program.bounds))))
+    assert solved[:3] == [20, 40, 80]
 
 
 # Limits that contradict each other.

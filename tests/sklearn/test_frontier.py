@@ -701,6 +701,15 @@ def test_pickled(frontier, new):
 # On new rows.
 
 
+def test_figures_are_of_rows_not_seen():
+    """A tree knows every row it was fitted to, and labels by a coin have an error of one half."""
+    rng = np.random.default_rng(0)
+    X, y, s = rng.normal(size=(600, 3)), rng.integers(2, size=600), rng.integers(2, size=600)
+    model = fitted(X, y, s, estimator=DecisionTreeClassifier(random_state=0), mend=False)
+    assert model.estimator_.score(X, y) == 1
+    assert (model.frontier_["error"] > 0.4).all()
+
+
 @pytest.mark.parametrize("name", ["equal-opportunity", "demographic-parity"])
 def test_the_gap_on_new_rows_falls(name):
     X, y, s = people(6000, seed=3)
