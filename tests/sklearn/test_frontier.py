@@ -31,6 +31,7 @@ from fairalm import (
     FrontierClassifier,
     InputError,
     SmallCellWarning,
+    ToleranceWarning,
 )
 from fairalm.cells import Event
 from fairalm.measures import ddp, make_gap_scorer
@@ -644,6 +645,17 @@ def test_not_fitted(data):
     for call in (lambda m: m.predict(data[0]), lambda m: m.decision_function(data[0]), lambda m: m.at(tol=0.1)):
         with pytest.raises(NotFittedError):
             call(FrontierClassifier())
+
+
+def test_a_limit_that_ties_miss_is_warned_of(data):
+    """A full tree says 0 or 1 of every row: there is nothing to choose by."""
+    tree = DecisionTreeClassifier(random_state=0)
+    with pytest.warns(ToleranceWarning, match=r"misses a limit by \d+\.\d points: for \d+\.\d % of the rows both"):
+        model = fitted(*data, estimator=tree, mend=False)
+    assert (model.frontier_["excess"].iloc[:3] > 0.02).all()
+    assert model.frontier_["excess"].iloc[-1] == 0
+    with pytest.warns(ToleranceWarning, match="Choose an estimator with finer probabilities"):
+        model.at(acceptance=0.2)
 
 
 def test_a_search_over_the_tolerance(data):
