@@ -226,7 +226,7 @@ def test_rows_that_cannot_meet_the_limits_alone_are_joined_by_as_many_others(mon
     real = module._interior_point
     monkeypatch.setattr(module, "_interior_point", lambda part: solved.append(len(part.costs)) or real(part))
     assert_solved(program, solve(program, np.zeros(len(program.bounds))))
-    assert solved[:3] == [20, 40, 80]
+    assert solved[:3] == [40, 80, 160]
 
 
 # Limits that contradict each other.
