@@ -11,8 +11,8 @@ The protocol, fixed before any contender was run on test rows (docs/benchmarks.m
   the file "validation", test on 100,000 rows of the file "test". At most 50,000 rows to fit on.
 - Estimators: logistic regression and histogram gradient boosting, at their defaults (max_iter=1000 for the first).
 - Every contender is fitted to the same rows with the same estimator, one after the other in one run. The peers that
-  post-process get the same probabilities: out of fold (three folds) on the rows to fit, from a model of all these rows
-  on new ones.
+  post-process get probabilities out of fold (five folds) on the rows to fit, from a model of all these rows on new
+  ones; LinearPost gets the very ones of the frontier, mended.
 - Tolerances: twenty from 0 to 0.3. Contenders that fit the estimator dozens of times for each tolerance
   (ExponentiatedGradient, FairALMClassifier) get three: 0.01, 0.05, 0.1; their time for twenty is extrapolated.
 - Measures: error and gap (largest difference between two groups) on test rows, with a 95 % interval of the gap; the

@@ -90,15 +90,19 @@ def survey_rows(name, seed, rehearse):
     return table.iloc[block], y[block], s[block], *new
 
 
-def hmda():
-    """Mortgages with a high price; rows whose race is given as black, asian or white."""
+def hmda(keep_unknown=False):
+    """Mortgages with a high price, and whether race is given as black, asian or white.
+
+    Other rows are left out or, with `keep_unknown`, have None: race is missing for most, the others' groups are small.
+    """
     path = Path(os.environ.get("FAIRALM_DATA", "")) / "hmda" / "hmda_train_preprocessed.csv.gz"
     table = pd.read_csv(path)
-    groups = table[["black", "asian", "white"]]
-    table = table[groups.sum(axis=1) == 1].reset_index(drop=True)
-    s = table[["black", "asian", "white"]].idxmax(axis=1).to_numpy()
+    groups = table[["black", "asian", "white"]].fillna(0)
+    known = (groups.sum(axis=1) == 1).to_numpy()
+    s = np.where(known, groups.idxmax(axis=1), None)
     features = ["term_360", "conforming", "debt_to_income_ratio_missing", *table.filter(like="_std").columns]
-    return table[features], table["high_priced"].to_numpy(), s
+    X, y = table[features], table["high_priced"].to_numpy()
+    return (X, y, s) if keep_unknown else (X[known].reset_index(drop=True), y[known], s[known].astype(str))
 
 
 def problem(table, aware, estimator, seed, rehearse):

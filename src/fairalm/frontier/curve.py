@@ -14,7 +14,7 @@ from fairalm.cells import Cells, Compared
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Joint, Rates, populations_of
-from fairalm.frontier.limits import Asked, Limits, floor_of
+from fairalm.frontier.limits import Asked, Limits, check_comparable, floor_of
 from fairalm.frontier.program import Program, Solution, solve
 from fairalm.frontier.rule import TIE, Rule
 
@@ -39,8 +39,6 @@ class Sample:
         The names of the groups.
     weight : array of shape (n,)
         How many people each row stands for.
-    compared : Compared, optional
-        With several protected attributes: which groups belong to which compared one.
     """
 
     joint: Joint
@@ -49,7 +47,6 @@ class Sample:
     group: IntArray | FloatArray
     groups: Groups
     weight: FloatArray
-    compared: Compared | None = None
 
     @property
     def n_groups(self) -> int:
@@ -57,9 +54,14 @@ class Sample:
         return self.groups.n_groups
 
     @property
+    def compared(self) -> Compared | None:
+        """With several protected attributes: which groups belong to which compared one."""
+        return Compared(self.groups.membership, self.groups.blocks) if self.groups.attributes else None
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """How many of the compared groups each attribute has; () for one attribute."""
-        return () if self.compared is None else self.compared.blocks
+        return self.groups.blocks if self.groups.attributes else ()
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sums by label and group, shape (2, groups)."""
@@ -79,8 +81,9 @@ class Sample:
         losses = self.sums(self.weight * abs(self.positive - chosen))
         rates, sizes = cells.means(np.vstack([self.counts, losses]))
         squares = cells.means(np.vstack([self.sums(self.weight**2), losses]))[1]
-        variances = np.clip(rates * (1 - rates), 1e-4, None) * squares / sizes**2
-        return rates, variances
+        n = sizes**2 / squares  # Kish's effective size
+        smooth = (n * rates + 1) / (n + 2)  # none out of three is not certainty
+        return rates, smooth * (1 - smooth) / n
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +104,8 @@ class Point:
         How much more the rule may cost than the best classifier, ties and limits not quite reached included.
     ties : float
         Share of the rows that are ties, all of which the rule decides one way.
+    excess : float
+        By how much the rule exceeds a limit because of that, under the estimated probabilities.
     multipliers, offsets : array, tuple of arrays
         The program's multipliers, and by how much observed rates corrected its own: a start for its neighbours.
     """
@@ -111,6 +116,7 @@ class Point:
     bound: float
     certificate: float
     ties: float
+    excess: float
     multipliers: FloatArray
     offsets: tuple[FloatArray, ...]
 
@@ -132,6 +138,8 @@ class Frontier:
         constraints, sample = asked.constraints, self.sample
         populations = populations_of(constraints)
         self._check(populations)
+        for constraint in constraints:
+            check_comparable(constraint, sample.groups.compared)
         parts, mass = self._weighted_parts(populations)
         rates = [Rates.of(constraint, populations, mass, sample.compared) for constraint in constraints]
         total = sample.weight.sum()
@@ -146,31 +154,36 @@ class Frontier:
         ]
         offsets = [np.zeros_like(own.constants) for own in rates] if near is None else list(near.offsets)
         start = None if near is None else near.multipliers
+        found: tuple[Program, Solution, tuple[FloatArray, ...]] | None = None
         for number in range(ROUNDS):
             program = self._program(asked, rates, offsets, floors, costs, parts)
             solution = solve(program, start)
             start = solution.multipliers
             if not solution.is_feasible:
-                if number == 0 and not any(offset.any() for offset in offsets):
+                if not any(offset.any() for offset in offsets):
                     raise self._infeasible(asked, program)
                 offsets = [offset / 2 for offset in offsets]
                 continue
+            found = program, solution, tuple(offsets)
             sums = solution.chosen @ parts
             wanted = [
                 self._corrected(constraint, own, solution.chosen, sums)[1]
                 for constraint, own in zip(constraints, rates, strict=True)
             ]
             change = max(abs(new - old).max() for new, old in zip(wanted, offsets, strict=True))
-            if change < SETTLED or number == ROUNDS - 1:
+            if change < SETTLED:
                 break
             share = 1.0 if number == 0 and near is None else 0.5
             offsets = [old + share * (new - old) for new, old in zip(wanted, offsets, strict=True)]
-        return self._point(asked, populations, program, solution, tuple(offsets), total)
+        if found is None:
+            raise self._infeasible(asked, program)
+        return self._point(asked, populations, *found, total)
 
     def _weighted_parts(self, populations: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
         """What each row adds to the sums, and the sums over all rows, shape (populations, groups)."""
         if populations not in self._parts:
-            parts = self.sample.joint.parts(populations) * self.sample.weight[:, None]
+            share = self.sample.weight / self.sample.weight.sum()
+            parts = self.sample.joint.parts(populations) * share[:, None]
             self._parts = {populations: (parts, parts.sum(axis=0).reshape(len(populations), -1))}  # keep the last only
         return self._parts[populations]
 
@@ -226,17 +239,18 @@ class Frontier:
         offsets: tuple[FloatArray, ...],
         total: float,
     ) -> Point:
-        prices = total * (solution.multipliers @ program.limits)
-        bias = 0.0 if asked.acceptance is None else float(prices[-1]) / total
+        prices = solution.multipliers @ program.limits
+        bias = 0.0 if asked.acceptance is None else float(prices[-1])
         weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
         rule = Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
         margins = rule.margins(self.sample.joint)
         ties = float(self.sample.weight[abs(margins) < TIE].sum() / total)
         none_chosen = asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / total
-        best: tuple[tuple[float, float], Rule, FloatArray] | None = None
+        best: tuple[tuple[float, float, float], Rule, FloatArray] | None = None
         for threshold in (0.0,) if ties == 0 else (-TIE, TIE):
             chosen = (margins < threshold).astype(float)
-            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen))
+            unlike_plain = float(abs(chosen - self.sample.plain).sum())  # decides ties that cost the same either way
+            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen), unlike_plain)
             if best is None or rank < best[0]:
                 best = rank, replace(rule, threshold=threshold), chosen
         assert best is not None
@@ -244,7 +258,8 @@ class Frontier:
         left = np.clip(program.limits @ (chosen @ program.parts) - program.bounds, 0.0, None)
         certificate = max(0.0, rank[1] - solution.bound + float(solution.multipliers @ left))
         bound = solution.bound + none_chosen
-        return Point(asked, rule, rank[1] + none_chosen, bound, certificate, ties, solution.multipliers, offsets)
+        cost = rank[1] + none_chosen
+        return Point(asked, rule, cost, bound, certificate, ties, rank[0], solution.multipliers, offsets)
 
     def _infeasible(self, asked: Asked, program: Program) -> InputError:
         """The error for limits that contradict each other, with the nearest acceptance rate at which they do not."""
@@ -260,10 +275,11 @@ class Frontier:
         if not found:
             return InputError("These limits contradict each other, whatever the acceptance rate: loosen one of them.")
         nearest = min(found, key=lambda rate: abs(rate - wanted))
+        inside = np.ceil(1000 * nearest) if nearest > wanted else np.floor(1000 * nearest)  # rounded, still feasible
         return InputError(
             f"No classifier meets these limits and accepts {100 * wanted:.1f} % of the rows: the nearest"
-            f" share at which they can be met is {100 * nearest:.1f} %. Pass {{acceptance}}, or loosen a limit.",
-            acceptance=round(nearest, 3),
+            f" share at which they can be met is {inside / 10:.1f} %. Pass {{acceptance}}, or loosen a limit.",
+            acceptance=float(inside / 1000),
         )
 
 

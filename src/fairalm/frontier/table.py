@@ -39,7 +39,7 @@ def figures_of(point: Point, sample: Sample) -> dict[str, Any]:
     for rate in ("tpr", "selection"):
         values = rates.value(rate)
         figures |= {f"{rate}_{name}": float(value) for name, value in zip(rates.names, values, strict=True)}
-    return figures | {"cost": point.cost, "bound": point.bound, "certificate": point.certificate, "ties": point.ties}
+    return figures | {name: getattr(point, name) for name in ("cost", "bound", "certificate", "ties", "excess")}
 
 
 def curve_table(name: str, values: Sequence[float], points: Sequence[Point], sample: Sample) -> pd.DataFrame:

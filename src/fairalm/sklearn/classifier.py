@@ -20,7 +20,7 @@ from fairalm.exceptions import InputError
 from fairalm.game import Predictor, play
 from fairalm.methods import Method, Unconstrained
 from fairalm.outcome import Outcome
-from fairalm.parameters import ConstrainedEstimator
+from fairalm.parameters import MethodEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
 from fairalm.sklearn.inputs import check_X, check_y
@@ -46,7 +46,7 @@ def _is_one_model(self: FairALMClassifier) -> bool:
     return self.predictor in ("single", "last") and bool(_members_have("decision_function")(self))
 
 
-class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
+class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
     """A classifier that meets a fairness constraint, by Algorithm 1 over any estimator that takes `sample_weight`.
 
     Each round fits the estimator to weights that answer the gap of the round before. The protected attribute is
@@ -73,7 +73,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         predictions, which costs `n_folds` + 1 fits a round. Forests, boosting and wide data can have a training gap of
         0 that says nothing about new rows. "auto" measures that: it fits the plain model out of fold once and takes
         "crossfit" if its rates differ from those on the training rows by more than chance, otherwise "train". A linear
-        model with at least 100 rows per coefficient is trusted without that.
+        model is trusted without that if it has at least 100 rows per coefficient, or if the cells are so small that an
+        out-of-fold gap is mostly chance.
     heldout_size : float
         The share held out.
     n_folds : int
