@@ -105,31 +105,35 @@ def test_the_table_is_the_trade_off(frontier):
     assert (row["error"], row["gap"]) == (point.error, point.gap)
 
 
-def test_without_a_limit_it_is_the_plain_head(rows):
-    plain = refit_last_layer(nn.Linear(WIDTH, 1), rows, method=Unconstrained(), l2=0.001)
-    unmended = fit_frontier(nn.Linear(WIDTH, 1), rows, l2=0.001, mend=False)
-    np.testing.assert_array_equal(predicted(unmended.at(tol=1).model, rows.x), predicted(plain.model, rows.x))
-    head = fit_frontier(nn.Linear(WIDTH, 1), rows, l2=0.5).at(tol=1).model
-    target, _ = head.probabilities(rows.x)
-    np.testing.assert_array_equal(predicted(head, rows.x), (target > 0.5).numpy())  # its own, mended
+@pytest.mark.parametrize("mend", [False, True])
+@pytest.mark.parametrize("l2", [0.001, 0.5])
+def test_without_a_limit_it_is_the_plain_head(rows, mend, l2):
+    plain = refit_last_layer(nn.Linear(WIDTH, 1), rows, method=Unconstrained(), l2=l2)
+    head = fit_frontier(nn.Linear(WIDTH, 1), rows, l2=l2, mend=mend).at(tol=1).model
+    np.testing.assert_array_equal(predicted(head, rows.x), predicted(plain.model, rows.x))
 
 
-@pytest.mark.parametrize("mended", [False, True])
+@pytest.mark.parametrize("mended", [None, "out of fold", "held out"])
 def test_the_head_computes_what_the_frontier_was_solved_with(mended):
     """The torch head against the probabilities and the rule in numpy."""
     rows = synthetic(n=1500, n_groups=3)
     rng = np.random.default_rng(0)
+    torch.manual_seed(0)
     head = FrontierHead(WIDTH, 1, n_groups=3, populations=["other", "target"]).double()
+    by = (None, {})
     x = rows.x.double()
     with torch.no_grad():
+        head.label.weight *= 8  # beyond where probabilities are clipped
+        head.label.weight[0, 0] = 4
         target = head.label(x).sigmoid()[:, 0].numpy()
         joint = Joint(target, {name: layer(x).softmax(1).numpy() for name, layer in head.members.items()})
+    assert target.min() < 1e-3 < 1 - 1e-3 < target.max()
     if mended:
-        by = find_mending(joint, rows.y == 1, rows.group)
+        by = find_mending(joint, rows.y == 1, rows.group, is_heldout=mended == "held out")
         assert by[0] is not None  # random heads need it
         assert set(by[1]) == {"other", "target"}
         head.set_mending(*by)
-        joint = mend(joint, *by)
+    joint = mend(joint, *by)
     rule = Rule(("other", "target"), rng.normal(size=(2, 3)), 1.5, 0.7, 0.2, -1e-5)
     head.set_rule(rule)
     with torch.inference_mode():
@@ -273,6 +277,8 @@ def test_a_point_that_cannot_be_had(frontier):
         frontier.at(constraint=DemographicParity())
     with pytest.raises(InputError, match="acceptance"):
         frontier.at(acceptance=1.5)
+    with pytest.raises(InputError, match="not both"):
+        frontier.at(tol=0.1, ratio=0.8)
 
 
 def test_a_group_without_positives_is_refused(rows):

@@ -10,6 +10,7 @@ from fairalm.exceptions import InputError
 from fairalm.frontier.curve import Frontier, Point, Sample
 from fairalm.frontier.limits import Asked
 from fairalm.frontier.table import curve_table, figures_of
+from fairalm.measures import definition_of
 
 #: The tolerances of the curve, and the ratios of one for a constraint with a ratio.
 TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
@@ -26,6 +27,8 @@ def as_constraints(given: Any) -> tuple[Constraint, ...]:
     if not several:
         raise InputError("`constraint` is an empty list: name at least one.")
     constraints = tuple(as_constraint(one, plain=False) for one in several)
+    for one in constraints:
+        definition_of(one)  # refuses rates that cannot be measured
     if len({repr(one.target) for one in constraints}) > 1:
         raise InputError("The constraints have different targets: give them one.")
     return constraints
@@ -75,8 +78,13 @@ class TradeOff:
     ) -> Point:
         """The point asked for: one of the curve, or a new one that begins at the nearest."""
         constraints = self.constraints if constraint is None else as_constraints(constraint)
-        changes: dict[str, Any] = {name: value for name, value in (("tol", tol), ("ratio", ratio)) if value is not None}
-        constraints = tuple(replace(own, **changes) for own in constraints)
+        if tol is not None and ratio is not None:
+            raise InputError(
+                "Pass {tol} or {ratio}, not both: one bounds a difference, the other a ratio.", tol=None, ratio=None
+            )
+        if tol is not None or ratio is not None:
+            changes: dict[str, Any] = {"ratio": ratio} if tol is None else {"tol": tol, "ratio": None}
+            constraints = tuple(replace(own, **changes) for own in constraints)
         for own in constraints:
             if own.target is not None and own.target != self.target:
                 raise InputError(

@@ -152,7 +152,7 @@ def fit_frontier(
     groups' rates follows without another fit, as in :class:`fairalm.FrontierClassifier`.
 
     Where no limit binds the net predicts by its plain head: not the last layer that it came with, but the logistic
-    regression that :func:`refit_last_layer` finds without a constraint. Its probabilities are mended, see `mend`.
+    regression that :func:`refit_last_layer` finds without a constraint; mended, if there are held-out rows.
 
     Parameters
     ----------
@@ -176,8 +176,8 @@ def fit_frontier(
         Penalty on the heads' weights, per standardised feature; log-loss is a mean.
     mend : bool
         Mend the probabilities of label and group by small logistic regressions, on rows that the heads have not seen,
-        where that lowers their log loss. The label's takes the group's probabilities too: held-out rows can so mend
-        heads that were fitted where label and group go together more often than they should.
+        where that lowers their log loss. Out of fold this leaves the plain head's predictions as they are. Held-out
+        rows may change them: they can mend heads that were fitted where label and group go together too often.
     cache : folder, optional
         Keep the features there; see :func:`compute_features`.
     progress : bool
@@ -215,7 +215,7 @@ def fit_frontier(
     target = 1 if constraints[0].target is None else int(constraints[0].target)
     fits = _Fits(fitted, target, n_groups, populations, l2, where)
     if measured is None:
-        joint, measured = fits.out_of_fold(n_folds or 5, progress=progress), fitted
+        joint = fits.out_of_fold(n_folds or 5, progress=progress)
     else:
         joint = fits.joint(fits.label, fits.members, fits.fitter.standardised(measured.x.to(where)))
     old = model.get_submodule(name)
@@ -226,7 +226,8 @@ def fit_frontier(
         fits.fitter.folded(fits.label),
         {population: [fits.fitter.folded(one) for one in several] for population, several in fits.members.items()},
     )
-    sample = _sample(joint, measured, target, n_groups, heads if mend else None)
+    kind: Any = {"is_mended": mend, "is_heldout": measured is not None}
+    sample = _sample(joint, fitted if measured is None else measured, target, n_groups, heads, **kind)
     heads.to(old.weight.device, torch.promote_types(old.weight.dtype, torch.float32))
     return NetFrontier(model, name, heads, TradeOff(sample, constraints, target))
 
@@ -278,12 +279,14 @@ def _softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def _sample(joint: Joint, rows: Features, target: int, n_groups: int, heads: FrontierHead | None) -> Sample:
-    """The rows to solve on; their probabilities are mended, and the heads told how, if there are any."""
-    positive, weight = rows.y == target, np.ones(len(rows.y))
-    if heads is not None:
-        by = find_mending(joint, positive, rows.group)
+def _sample(
+    joint: Joint, rows: Features, target: int, n_groups: int, heads: FrontierHead, *, is_mended: bool, is_heldout: bool
+) -> Sample:
+    """The rows to solve on, with probabilities as the heads give them; if these are mended, the heads are told how."""
+    positive, by = rows.y == target, (None, {})
+    if is_mended:
+        by = find_mending(joint, positive, rows.group, is_heldout=is_heldout)
         heads.set_mending(*by)
-        joint = mend(joint, *by)
+    joint = mend(joint, *by)
     groups = Groups(np.empty(0, dtype=np.int64), tuple(range(n_groups)))
-    return Sample(joint, joint.target > 0.5, positive, rows.group, groups, weight)
+    return Sample(joint, joint.target > 0.5, positive, rows.group, groups, np.ones(len(positive)))

@@ -15,7 +15,8 @@ from fairalm.frontier.mending import SMALLEST
 from fairalm.frontier.rule import Rule
 from fairalm.nn.head import Linear, shares
 
-LEAST, MOST = math.log(SMALLEST), math.log1p(-SMALLEST)  # of a logarithm of a probability that is to be mended
+LEAST = math.log(SMALLEST)  # of the logarithm of a probability
+LARGEST = math.log1p(-SMALLEST) - LEAST  # of log-odds
 
 
 class FrontierHead(nn.Module):
@@ -56,11 +57,9 @@ class FrontierHead(nn.Module):
         self.populations = tuple(populations)
         self.label = nn.Linear(in_features, 1)
         self.members = nn.ModuleDict({name: nn.Linear(in_features, n_groups) for name in populations})
-        self.mend_label = nn.Linear(2 + n_groups * len(self.populations), 1)
+        self.mend_label = nn.Linear(1 + n_groups * len(self.populations), 1)
         self.mend_members = nn.ModuleDict({name: nn.Linear(n_groups + 1, n_groups) for name in populations})
-        nothing = np.zeros((1, self.mend_label.in_features))
-        nothing[0, :2] = 1, -1
-        _set(self.mend_label, nothing, np.zeros(1))
+        _set(self.mend_label, np.eye(1, self.mend_label.in_features), np.zeros(1))  # mends nothing
         for layer in self.mend_members.values():
             _set(layer, np.eye(n_groups, n_groups + 1), np.zeros(n_groups))
         self.register_buffer("weights", torch.zeros(len(self.populations), n_groups))
@@ -79,7 +78,9 @@ class FrontierHead(nn.Module):
     def set_mending(self, label: Any, members: Mapping[str, Any]) -> None:
         """Mend by these fitted logistic regressions; None, or none for a population, mends nothing."""
         if label is not None:
-            _set(self.mend_label, label.coef_, label.intercept_)
+            weight = np.zeros((1, self.mend_label.in_features))
+            weight[:, : label.coef_.shape[1]] = label.coef_
+            _set(self.mend_label, weight, np.atleast_1d(label.intercept_))
         for name, model in members.items():
             coefficients, intercepts = model.coef_, model.intercept_
             if len(coefficients) == 1:  # of two groups, scikit-learn keeps the second's logit
@@ -98,14 +99,13 @@ class FrontierHead(nn.Module):
 
     def probabilities(self, x: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """P(target | x), shape (n,), and for each population P(group | x, population), shape (n, groups)."""
-        logit = self.label(x)
-        own = torch.cat([nn.functional.logsigmoid(logit), nn.functional.logsigmoid(-logit)], 1).clamp(LEAST, MOST)
+        logit = self.label(x).clamp(-LARGEST, LARGEST)
         logs = [nn.functional.log_softmax(self.members[name](x), 1).clamp(min=LEAST) for name in self.populations]
         centred = [each - each.mean(1, keepdim=True) for each in logs]
-        odds = self.mend_label(torch.cat([own, *centred], 1))
+        odds = self.mend_label(torch.cat([logit, *centred], 1))
         members = {}
         for name, each in zip(self.populations, centred, strict=True):
-            columns = torch.cat([each, odds.clamp(LEAST - MOST, MOST - LEAST)], 1)
+            columns = torch.cat([each, odds.clamp(-LARGEST, LARGEST)], 1)
             members[name] = self.mend_members[name](columns).softmax(1)
         return odds[:, 0].sigmoid(), members
 
@@ -123,5 +123,5 @@ class FrontierHead(nn.Module):
 def _set(layer: nn.Module, weight: FloatArray, bias: FloatArray) -> None:
     assert isinstance(layer, nn.Linear)
     with torch.no_grad():
-        layer.weight.copy_(torch.from_numpy(np.ascontiguousarray(weight)))
-        layer.bias.copy_(torch.from_numpy(np.ascontiguousarray(bias)))
+        layer.weight.copy_(torch.tensor(weight))
+        layer.bias.copy_(torch.tensor(bias))
