@@ -283,7 +283,8 @@ def _sample(
     joint: Joint, rows: Features, target: int, n_groups: int, heads: FrontierHead, *, is_mended: bool, is_heldout: bool
 ) -> Sample:
     """The rows to solve on, with probabilities as the heads give them; if these are mended, the heads are told how."""
-    positive, by = rows.y == target, (None, {})
+    positive = rows.y == target
+    by: tuple[Any, dict[str, Any]] = (None, {})
     if is_mended:
         by = find_mending(joint, positive, rows.group, is_heldout=is_heldout)
         heads.set_mending(*by)
