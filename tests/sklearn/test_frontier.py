@@ -325,7 +325,8 @@ def test_no_levelling_down(data, new, floor):
     least = max(plain["tpr_0"], plain["tpr_1"]) if floor == "plain" else 0.7
     names = ("tpr_0", "tpr_1")
     assert min(down[name] for name in names) < least - 0.05
-    assert min(kept[name] for name in names) > least - 0.03
+    assert min(kept[name] for name in names) > least - 0.04  # observed in cells of 150 rows: a standard error
+    assert min(kept[name] for name in names) > min(down[name] for name in names) + 0.05
     assert kept["gap"] < 0.05
 
 
