@@ -322,11 +322,13 @@ def test_no_levelling_down(data, new, floor):
     model = fitted(*data)
     plain = model.at(tol=1.0).figures_
     down, kept = model.at(tol=0.0).figures_, model.at(tol=0.0, floor=floor).figures_
-    least = max(plain["tpr_0"], plain["tpr_1"]) if floor == "plain" else 0.7
-    names = ("tpr_0", "tpr_1")
-    assert min(down[name] for name in names) < least - 0.05
-    assert min(kept[name] for name in names) > least - 0.04  # observed in cells of 150 rows: a standard error
-    assert min(kept[name] for name in names) > min(down[name] for name in names) + 0.05
+    for name in ("tpr_0", "tpr_1"):
+        if floor == "plain":
+            assert kept[name] > plain[name] - 0.015
+        else:
+            assert kept[name] > 0.7 - 0.04  # a rate of 150 rows, against a number: a standard error
+    worst = min(down["tpr_0"] - plain["tpr_0"], down["tpr_1"] - plain["tpr_1"])
+    assert worst < -0.05  # without a floor, a group does fall
     assert kept["gap"] < 0.05
 
 
