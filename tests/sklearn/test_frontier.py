@@ -754,3 +754,14 @@ def test_the_gap_on_new_rows_falls(name):
         ]
     assert gaps[0] < 0.06
     assert gaps[1] > 0.12
+
+
+def test_acceptance_counts_rows_of_unknown_group():
+    """Their groups are missing where scores are high: a share of the known rows would accept too many."""
+    X, y, group = people(4000, seed=3)
+    group = np.asarray(group, dtype=object)
+    group[(X[:, 0] > np.quantile(X[:, 0], 0.8)) & (np.arange(len(y)) % 4 > 0)] = None
+    constraint = DemographicParity(tol=0.05)
+    model = fitted(X, y, group, constraint=constraint, missing="unknown")
+    for share in (0.3, 0.6):
+        assert model.at(acceptance=share).predict(X).mean() == pytest.approx(share, abs=0.03)
