@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -23,7 +24,7 @@ from fairalm.report.facts import gather
 from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
 from fairalm.report.words import constraint_sentence, weight_sentence
-from fairalm.runs import Samples
+from fairalm.runs import Samples, Settings, Source
 
 
 def print_json(result: Any) -> None:
@@ -83,6 +84,14 @@ def protected_sentence(samples: Samples) -> str:
 def working(text: str) -> AbstractContextManager[Any]:
     """Show on stderr that something is being done."""
     return progress_bar(None, shown=is_terminal(), text=text)
+
+
+def new_run(out: Path | None, source: Source, settings: Settings) -> Path:
+    """The folder of a run: the given one, or one named after what is trained."""
+    if out is not None:
+        return out
+    name, chosen = re.sub(r"[^\w.-]+", "-", Path(source.data).stem), settings.to_dict()
+    return Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
 
 
 def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:
