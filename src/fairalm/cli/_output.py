@@ -21,6 +21,7 @@ from fairalm.files import to_json, write_atomic, write_csv
 from fairalm.measures.text import percent
 from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
+from fairalm.report.figures import write_figure
 from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
 from fairalm.report.words import constraint_sentence, weight_sentence
@@ -117,6 +118,20 @@ def write_table(out: Path, table: pd.DataFrame) -> None:
     except ImportError as error:
         raise ImportError('Writing .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
     write_atomic(out, buffer.getvalue())
+
+
+def write_picture(run: Path, picture: Path) -> str:
+    """Write the curve of a frontier; the line that says where it is, or what to install."""
+    try:
+        facts = gather([run])
+        curve = facts["frontier"]
+        title = f"{facts['title']}. {curve['title']} Training people, out of fold, with 95 % intervals."
+        if curve["outside"]:
+            title += f" Above the picture: {'; '.join(curve['outside'])}."
+        write_figure(picture, facts, "frontier", title=title)
+    except ImportError as error:
+        return f"No picture. {error}."
+    return f"Picture: {picture}"
 
 
 def write_report(run: RunSource, page: Path) -> str:

@@ -18,6 +18,7 @@ from fairalm.runs import FrontierSettings, Run, Source
 from fairalm.runs import run as train_models
 from fairalm.runs.frontier import Curve
 
+PICTURE = "frontier.png"
 SHOWN = {"tol": (0.0, 0.01, 0.02, 0.05, 0.1, 0.2), "ratio": (1.0, 0.95, 0.9, 0.8, 0.7, 0.5)}  # rows of the table
 SOURCE = {name: option for name, option in opt.TRAIN_SOURCE.items() if not name.startswith("image")}
 
@@ -61,6 +62,7 @@ def frontier(
     shown: Any = {"progress": console.is_terminal(), "command": opt.typed(context)}
     done = train_models(source, settings, **shown)
     done.save(out, overwrite=overwrite)
+    picture = output.write_picture(out, out / PICTURE)
     page = output.write_report(out, out / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
@@ -73,6 +75,7 @@ def frontier(
     _show_curve(done, done.curve)
     show_figures(done)
     console.say_path(f"Written to {out}: model.skops, config.json, frontier.csv, metrics.json")
+    console.say_path(picture)
     console.say_path(page)
 
 

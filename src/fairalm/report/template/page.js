@@ -139,6 +139,22 @@
     });
   }
 
+  // the curve of a frontier; its data come ready from Python
+  function frontier() {
+    $("frontier").hidden = !facts.frontier;
+    if (!facts.frontier) return [];
+    const { title, varied, rows, drawn, outside } = facts.frontier;
+    $("frontier-title").textContent = title;
+    $("frontier-of").textContent =
+      `Each point is the best classifier for its ${varied}, which some are labelled with; the ring is the chosen one. All come ` +
+      "from one fit, and fairalm predict can use any of them. Measured on training people that the models had not seen (out of " +
+      "fold), with 95 % intervals." + (varied === "tolerance" ? " The green band is within the tolerance." : "") +
+      (outside.length ? ` Above the chart: ${outside.join("; ")}.` : "");
+    const cells = rows.map((r) => [r.name, r.error.text, r.gap.text, r.selection]);
+    put("frontier-table", table(null, [varied, "error", facts.constraint.title, ["predicted", facts.label]], cells));
+    return [draw("frontier", drawn, $("chart-frontier"))];
+  }
+
   const rateTable = (groups) => {
     const names = Object.keys(facts.rates);
     const rows = groups.map((g) => [
@@ -358,7 +374,7 @@
   }
 
   theme(); verdict(); people();
-  const drawings = [...changed(), rates(), explorer(), ...training()];
+  const drawings = [...changed(), ...frontier(), rates(), explorer(), ...training()];
   maps(); done(); choose(headline);
   Promise.all(drawings).then(() => { document.documentElement.dataset.ready = performance.now(); });
 })();
