@@ -85,6 +85,7 @@ def _show_curve(done: Run, curve: Curve) -> None:
     chosen, baselines = kept["chosen"], {row["model"]: row for row in kept["baselines"]}
     constant = min("everyone", "nobody", key=lambda name: float(baselines[name]["error"]))
     rows = [row for row in kept["points"] if row[varied] in SHOWN[varied] and row[varied] != chosen[varied]]
+    rows = [row for row in rows if any(row[name] != baselines["plain"][name] for name in ("error", "gap"))]
     rows = sorted([*rows, chosen], key=lambda row: float(row[varied]), reverse=varied == "tol")
     names = {"everyone": f"{done.samples.label} for everyone", "nobody": f"{done.samples.label} for nobody"}
     console.say("The curve on the training people, out of fold, 95 % intervals:")

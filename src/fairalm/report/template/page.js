@@ -141,8 +141,7 @@
 
   // the curve of a frontier; its data come ready from Python
   function frontier() {
-    $("frontier").hidden = !facts.frontier;
-    if (!facts.frontier) return [];
+    if (!facts.frontier) { $("frontier").remove(); return []; }
     const { title, varied, rows, drawn, outside } = facts.frontier;
     $("frontier-title").textContent = title;
     $("frontier-of").textContent =
