@@ -338,6 +338,18 @@ def test_several_gaps_are_given_up_after_six_rounds_without_a_better_model():
     assert len(longer.played) == 50
 
 
+def test_several_gaps_are_given_up_after_three_rounds_once_a_model_is_within_the_tolerance():
+    """Every answer but the plain model is the same fair one, at so much error that it does not settle the game."""
+    mu = np.array([[[0.5, 0.3, 0.2]], [[0.3, 0.3, 0.3]]])
+
+    def oracle(table, last):
+        return outcome_of(*((0.1, mu[0, 0]) if table is None else (0.3, mu[1, 0])))
+
+    game = play(oracle, SecantALM(), tol=0.01, is_linear=False)
+    assert game.is_within
+    assert len(game.played) == 5  # the plain model, the fair one, and three rounds more
+
+
 @pytest.mark.parametrize("resolution", [0.0, 0.02])
 def test_one_gap_is_not_closed_further_than_its_resolution(resolution):
     errors, mu = smooth_family()

@@ -101,6 +101,49 @@ def test_value_is_that_of_the_other_program(seed, n, events, groups, shift, tol,
     assert best_mixture(errors, mu, tol=tol, bound=bound).value == pytest.approx(expected, abs=1e-9)
 
 
+def two_groups(seed, n, kind):
+    """Errors and means of two groups; on a coarse grid many points are alike or in line."""
+    rng = np.random.default_rng(seed)
+    errors, mu = rng.uniform(0.0, 0.5, n), rng.uniform(0.2, 0.8, (n, 1, 2))
+    if kind == "grid":
+        errors, mu = (np.round(part * 8) / 8 for part in (errors, mu))
+    if kind == "one side":
+        mu[:, :, 0] += 0.7
+    return errors, mu
+
+
+@pytest.mark.parametrize("kind", ["free", "grid", "one side"])
+@pytest.mark.parametrize("n", [1, 2, 7, 60])
+@pytest.mark.parametrize("tol", [0.0, 0.01, 0.125, 2.0])  # the last is above all gaps
+@pytest.mark.parametrize("bound", [0.3, 100.0])  # the first is often paid
+def test_two_groups_need_no_solver(kind, n, tol, bound):
+    """With the second group written twice, which changes no spread, the linear program is solved instead."""
+    for seed in range(10):
+        errors, mu = two_groups(seed, n, kind)
+        found = best_mixture(errors, mu, tol=tol, bound=bound)
+        program = best_mixture(errors, mu[:, :, [0, 1, 1]], tol=tol, bound=bound)
+        assert found.value == pytest.approx(program.value, abs=1e-9)
+        assert found.value == pytest.approx(cost(found.weights, errors, mu, tol, bound), abs=1e-12)
+        assert lower_bound(errors, mu, found.prices, tol=tol) == pytest.approx(found.value, abs=1e-9)
+        assert (found.weights >= 0).all()
+        assert found.weights.sum() == pytest.approx(1.0)
+        assert np.count_nonzero(found.weights) <= 2
+        assert abs(found.prices).max() <= bound
+        if kind == "free":  # no ties: weights and price are the only ones
+            assert found.weights == pytest.approx(program.weights, abs=1e-7)
+            assert found.prices[0, 0] == pytest.approx(program.prices[0, 0], abs=1e-7)
+
+
+@pytest.mark.parametrize("tol", [0.0, 0.125])
+def test_the_order_of_two_groups_does_not_matter(tol):
+    for seed in range(20):
+        errors, mu = two_groups(seed, 30, "free")
+        one, other = (best_mixture(errors, part, tol=tol) for part in (mu, mu[:, :, ::-1]))
+        assert one.value == pytest.approx(other.value)
+        assert one.weights == pytest.approx(other.weights)
+        assert one.prices == pytest.approx(other.prices[:, ::-1])
+
+
 @pytest.mark.parametrize("blocks", [(2, 2), (2, 3), (3, 2, 2), (1, 3)])
 @pytest.mark.parametrize("seed", range(3))
 @limits

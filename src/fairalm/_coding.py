@@ -66,7 +66,7 @@ def factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, Labe
 
 def recode(codes: IntArray, labels: Labels) -> tuple[IntArray, Labels]:
     """Codes without gaps, after dropping labels that no row has; -1 stays -1."""
-    used = np.unique(codes[codes >= 0])
+    used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=len(labels)))
     new = np.full(len(labels) + 1, -1, dtype=np.int64)
     new[used] = np.arange(len(used))
     return new[codes], tuple(labels[i] for i in used)

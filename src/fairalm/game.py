@@ -21,8 +21,10 @@ from fairalm.result import GameResult, GroupChange, history_table
 
 Predictor = Literal["single", "last", "average", "mixture"]
 MIXTURE_ROUNDS = 20  # fits, at most, for the mixture's own prices
-AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multipliers, tried where a single model is far from the best mixture
+AROUND = (0.85, 0.95, 1.05, 1.15)  # of the best multiplier, tried where a single model is far from the best mixture
+AROUND_SEVERAL = (0.95, 1.05)  # the same for several gaps
 PATIENCE = 6  # rounds without a clearly better model, after which several gaps are given up
+PATIENCE_WITHIN = 3  # the same once a model is within the tolerance
 
 
 class Game:
@@ -171,6 +173,11 @@ class Game:
         found = self.candidates
         return float(penalised(found.errors, found.spread, tol=self.tol, bound=self.bound)[found.as_fitted].min())
 
+    @property
+    def is_within(self) -> bool:
+        """Whether some classifier found is within the tolerance, as it was fitted."""
+        return bool((self.candidates.spread[self.candidates.as_fitted].max(axis=1) <= self.tol + 1e-12).any())
+
     def saddle_gaps(self) -> FloatArray:
         """Saddle gap of the average play after each round, see :func:`fairalm.mixtures.saddle_gaps`."""
         found, played, prices = self.candidates, np.array(self.played), self._prices(np.stack(self.multipliers))
@@ -240,7 +247,7 @@ def play(
     early_stop : bool
         Stop as soon as that predictor meets the tolerance and no mixture of the classifiers found is much better, as
         soon as the multipliers stand still, or, with several gaps and a method for full fits, after six rounds
-        without a better model. Otherwise `max_iter` rounds are played.
+        without a better model (three, once a model is within the tolerance). Otherwise `max_iter` rounds are played.
     resolution : float
         Half a row of the smallest cell. A single gap cannot be closed further than that, so the game stops there even
         if it is above `tol`.
@@ -273,7 +280,8 @@ def play(
         if early_stop:
             costs.append(game.best_cost())
             is_closed = len(last.gap) == 1 and abs(last.gap[0]) <= resolution
-            if game.is_settled(predictor) or is_closed or (is_costly and _is_stalled(costs)):
+            patience = PATIENCE_WITHIN if game.is_within else PATIENCE
+            if game.is_settled(predictor) or is_closed or (is_costly and _is_stalled(costs, patience)):
                 break
         dual = method.update(last.moments, dual)
     if is_linear and early_stop and predictor == "single" and method.traits.only_for == "full fits":
@@ -289,14 +297,15 @@ def _look_around(game: Game, oracle: Oracle) -> None:
         return
     best = game.candidates.best_as_fitted(game.is_eligible, tol=game.tol)
     multiplier, at = game.multiplier_of(best), game.classifiers[best]
-    for factor in AROUND if multiplier.any() else ():
+    factors = AROUND if multiplier.size == 1 else AROUND_SEVERAL
+    for factor in factors if multiplier.any() else ():
         asked = factor * multiplier
         game.add(oracle(at.moments.pull(asked.reshape(at.moments.gap.shape)), at), asked)
 
 
-def _is_stalled(costs: list[float]) -> bool:
-    """Whether the last `PATIENCE` rounds brought no model that costs a tenth of a point less."""
-    return len(costs) > PATIENCE and costs[-1] >= costs[-1 - PATIENCE] - SETTLED / 2
+def _is_stalled(costs: list[float], patience: int) -> bool:
+    """Whether the last `patience` rounds brought no model that costs a tenth of a point less."""
+    return len(costs) > patience and costs[-1] >= costs[-1 - patience] - SETTLED / 2
 
 
 def _respond(game: Game, oracle: Oracle, table: Array, last: Outcome, multiplier: FloatArray, *, best: bool) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from fairalm.arrays import FloatArray, IntArray
-from fairalm.moments import spread_of
+from fairalm.moments import is_pair, spread_of
 
 HARD = 100.0  # a price at which no spread above the tolerance pays
 
@@ -44,7 +44,7 @@ class Mixture:
 def best_mixture(
     errors: FloatArray, mu: FloatArray, *, tol: float, bound: float = HARD, blocks: tuple[int, ...] = ()
 ) -> Mixture:
-    """Solve the linear program above.
+    """Solve the linear program above; two groups and one event need no solver.
 
     Parameters
     ----------
@@ -63,6 +63,8 @@ def best_mixture(
     (array([0.25, 0.75]), 0.175, array([[ 0.25, -0.25]]))
     """
     n, n_events, n_groups = mu.shape
+    if n_events == 1 and is_pair(n_groups, blocks):
+        return _on_hull(errors, mu[:, 0, 0] - mu[:, 0, 1], tol=tol, bound=bound)
     sizes = blocks or (n_groups,)
     compared = np.repeat(np.arange(n_events * len(sizes)), np.tile(sizes, n_events))  # the spread of each cell
     member = np.eye(n_events * len(sizes))[compared]
@@ -85,6 +87,46 @@ def best_mixture(
     weights = np.clip(np.asarray(result.x)[:n], 0.0, None)
     prices = (marginals[: len(cells)] - marginals[len(cells) :]).reshape(n_events, n_groups)
     return Mixture(weights / weights.sum(), float(cost @ np.asarray(result.x)), prices)
+
+
+def _on_hull(errors: FloatArray, gaps: FloatArray, *, tol: float, bound: float) -> Mixture:
+    """The best mixture where there is one gap: a point of the lower convex hull of the points (gap, error).
+
+    On the hull the cost is convex, and linear between the corners and the gaps ±tol, so one of these is best. Its price
+    is minus a slope of the hull that is also a slope of B (|gap| - tol)+; the smallest, if there are several.
+    """
+    corners = _lower_hull(gaps, errors)
+    x, y = gaps[corners], errors[corners]
+    places = np.concatenate([x, [gap for gap in (-tol, tol) if x[0] < gap < x[-1]]])
+    costs = np.interp(places, x, y) + bound * np.clip(abs(places) - tol, 0.0, None)
+    best = np.lexsort((abs(places), costs))[0]
+    gap, value = float(places[best]), float(costs[best])
+    left, right = np.searchsorted(x, gap, "right") - 1, np.searchsorted(x, gap, "left")  # the same at a corner
+    share = 0.0 if left == right else (gap - x[left]) / (x[right] - x[left])
+    weights = np.zeros(len(errors))
+    weights[corners[left]] = 1.0 - share
+    weights[corners[right]] += share
+    slopes = np.concatenate([[-np.inf], np.diff(y) / np.diff(x), [np.inf]])
+    least = max(-slopes[left + 1], bound if gap > tol else 0.0 if gap > -tol else -bound)
+    most = min(-slopes[right], -bound if gap < -tol else 0.0 if gap < tol else bound)
+    price = float(np.clip(0.0, least, most))
+    return Mixture(weights, value, np.array([[price, -price]]))
+
+
+def _lower_hull(x: FloatArray, y: FloatArray) -> IntArray:
+    """The corners of the lower convex hull, from left to right (Andrew's monotone chain)."""
+    order = np.lexsort((y, x)).tolist()
+    px, py, corners = x.tolist(), y.tolist(), order[:1]
+    for i in order[1:]:
+        if px[i] == px[corners[-1]]:
+            continue  # above the one before
+        while len(corners) > 1:
+            a, b = corners[-2:]
+            if (px[b] - px[a]) * (py[i] - py[a]) > (py[b] - py[a]) * (px[i] - px[a]):
+                break  # b is below the line from a to i
+            corners.pop()
+        corners.append(i)
+    return np.array(corners)
 
 
 def choose_single(errors: FloatArray, spread: FloatArray, *, tol: float) -> int:

@@ -50,7 +50,7 @@ class Shifts:
 
 def _quantiles(margin: FloatArray, weight: FloatArray, n: int) -> FloatArray:
     """At most `n` thresholds, each half-way between two rows, so that it does not matter who wins a tie; none is 0."""
-    order = np.argsort(margin, kind="stable")
+    order = np.argsort(margin)
     values, below = margin[order], np.cumsum(weight[order])
     places = np.flatnonzero(np.diff(values) > DISTINCT * (values[-1] - values[0]))
     chosen = np.unique(np.searchsorted(below[places], below[-1] * np.arange(1, n + 1) / (n + 1)))

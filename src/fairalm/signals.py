@@ -18,7 +18,7 @@ from fairalm.moments import Moments
 from fairalm.outcome import Outcome
 from fairalm.shifts import Shifts
 
-ROWS_PER_COEFFICIENT = 100  # above this a linear model is too small to fit the noise of single rows
+SMALL = 0.005  # half a point: a training error that is too low by no more than that is trusted
 CRITICAL = 4.0  # standard errors between training and out-of-fold rates that are not put down to chance
 MATERIAL = 0.01  # a point: smaller differences do no harm, even if they are certain
 
@@ -167,8 +167,14 @@ class CrossfitSignal(Signal):
 class AutoSignal(CrossfitSignal):
     """Measures whether the training rates can be trusted: out of fold if they cannot.
 
-    The plain model is fitted out of fold once, unless it is a linear model on many rows. Where its out-of-fold rates
-    differ from its training rates by more than chance, all gaps are measured out of fold.
+    The plain model is fitted out of fold once. Where its out-of-fold rates differ from its training rates by more than
+    chance, all gaps are measured out of fold.
+
+    A linear model is trusted without that if out-of-fold rates could teach little. With k coefficients on n rows, its
+    training error is too low by about k / 2n: fitted to the labels by least squares, by 2k / n times a label's variance
+    (Efron, 1986), which is at most 1/4. That is little if it is at most half a point (100 rows per coefficient), or
+    below the standard error of an out-of-fold gap between the two largest cells of an event: such a gap is mostly
+    chance. Other models can fit single rows, so nothing is known about them before it is measured.
 
     Parameters
     ----------
@@ -191,12 +197,20 @@ class AutoSignal(CrossfitSignal):
         weights = self.sample_weight(table, last)
         model = self.learner.fit(weights)
         margin = self.learner.margin(model, self.learner.x)
-        if len(weights) < ROWS_PER_COEFFICIENT * self.learner.n_coefficients(model):
+        optimism = self.learner.n_coefficients(model) / (2 * len(weights))
+        if optimism > max(SMALL, self._sampling_error(margin)):
             self.folds = self.make_folds()
             unseen = self.out_of_fold(weights)
             if self._differs(margin, unseen):
                 self.name, margin = "crossfit", unseen
         return self.outcome(model, margin)
+
+    def _sampling_error(self, margin: FloatArray) -> float:
+        """Standard error of the gap between the two largest cells of an event, at equal rates; the smallest one."""
+        rows = self.fitted
+        rate = rows.moments((margin > 0) != rows.positive).event_mean
+        variance = rate * (1 - rate) * np.sort(1 / rows.sizes, axis=1)[:, :2].sum(axis=1, keepdims=True)
+        return float(np.sqrt(variance.min()))
 
     def _differs(self, margin: FloatArray, unseen: FloatArray) -> bool:
         """Whether the error, or the rate of some label and group, differs by more than chance and by over a point."""

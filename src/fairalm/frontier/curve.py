@@ -18,7 +18,7 @@ from fairalm.frontier.limits import Asked, Limits, floor_of
 from fairalm.frontier.program import Program, Solution, solve
 from fairalm.frontier.rule import TIE, Rule
 
-ROUNDS, SETTLED = 8, 1e-3  # of the correction by observed rates; it has settled when no rate moves by more
+ROUNDS, SETTLED = 10, 3e-4  # of the correction by observed rates; it has settled when no rate moves by more
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from fairalm.arrays import BoolArray, FloatArray
 ACCURACY = 1e-6  # of the error and of the rates, as shares
 ROOM = 1e-6  # by which each limit is loosened: two that leave nothing between them have multipliers without bound
 MAX_STEPS = 60
-AT_ONCE = 50_000  # rows that are solved without leaving any out
+AT_ONCE, DOUBTFUL = 5_000, 0.05  # rows that are solved without leaving any out; of more, this share to begin with
 SHARE_OF_STEP = 0.995  # of the step that would reach a bound
 
 
@@ -104,10 +104,11 @@ def solve(program: Program, start: FloatArray | None = None) -> Solution:
     if n <= AT_ONCE:
         return _solution(program, *_interior_point(program))
     if start is None:
-        few = np.random.RandomState(0).choice(n, AT_ONCE // 2, replace=False)
+        few = np.random.RandomState(0).choice(n, max(AT_ONCE, n // 10), replace=False)
         scale = n / len(few)
-        start, _ = _interior_point(replace(program, costs=program.costs[few] * scale, parts=program.parts[few] * scale))
-    multipliers, free, n_doubtful = start, np.zeros(n, dtype=bool), AT_ONCE // 2
+        part = replace(program, costs=program.costs[few] * scale, parts=program.parts[few] * scale)
+        start = solve(part).multipliers
+    multipliers, free, n_doubtful = start, np.zeros(n, dtype=bool), max(AT_ONCE, round(DOUBTFUL * n))
     while True:
         margins = program.margins(multipliers)
         free[np.argpartition(abs(margins), n_doubtful - 1)[:n_doubtful]] = True
@@ -150,8 +151,8 @@ class _State(NamedTuple):
 
 def _room(value: FloatArray, step: FloatArray) -> float:
     """How often the step can be made before a value is 0."""
-    down = step < 0
-    return float((value[down] / -step[down]).min(initial=np.inf))
+    fastest = float((step / value).min(initial=0.0))
+    return np.inf if fastest == 0 else -1 / fastest
 
 
 def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:

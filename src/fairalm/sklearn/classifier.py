@@ -73,7 +73,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimato
         predictions, which costs `n_folds` + 1 fits a round. Forests, boosting and wide data can have a training gap of
         0 that says nothing about new rows. "auto" measures that: it fits the plain model out of fold once and takes
         "crossfit" if its rates differ from those on the training rows by more than chance, otherwise "train". A linear
-        model with at least 100 rows per coefficient is trusted without that.
+        model is trusted without that if it has at least 100 rows per coefficient, or if the cells are so small that an
+        out-of-fold gap is mostly chance.
     heldout_size : float
         The share held out.
     n_folds : int

@@ -54,8 +54,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     n_folds : int
         Folds for the out-of-fold probabilities; the whole costs `n_folds` + 1 fits of each classifier.
     mend : bool
-        Mend the probabilities by a small logistic regression on out-of-fold rows, where that lowers their log loss by
-        more than chance.
+        Mend the probabilities by a small logistic regression on out-of-fold rows, where that lowers their log loss.
     missing : {"error", "unknown", "drop", "group"}
         What to do with a missing protected value. With "unknown", the row still teaches the estimator, and gaps are
         measured on the others.
