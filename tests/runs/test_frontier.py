@@ -76,7 +76,7 @@ def test_the_curve_is_under_what_is_asked(table):
 
 def test_python_spells_its_parameters():
     for call, message in (
-        (lambda: FrontierSettings(acceptance=2), "acceptance must lie between 0 and 1; got 2"),
+        (lambda: FrontierSettings(acceptance=2), "acceptance must lie"),
         (lambda: FrontierSettings(folds=1), "folds must be 2 or more; got 1"),
         (lambda: FrontierSettings(estimator="resnet18"), "not for estimator='resnet18', which is a net"),
         (lambda: Settings(method="frontier", eta=1.0), "eta is not for method='frontier'"),
@@ -91,7 +91,7 @@ def test_the_page_hides_the_curve_of_small_cells(table, tmp_path):
     people = pd.read_csv(table)
     few = people[(people["sex"] == "F") & (people["hired"] == "yes")].index[12:]  # under ten to train on
     people.drop(few).to_csv(tmp_path / "few.csv", index=False)
-    run(Source(str(tmp_path / "few.csv"), "hired", "sex"), FrontierSettings(folds=2)).save(tmp_path / "few")
+    run(Source(str(tmp_path / "few.csv"), "hired", "sex"), FrontierSettings(tol=0.3, folds=2)).save(tmp_path / "few")
     facts = gather([tmp_path / "few"], min_cell=10)["frontier"]
     assert all(row["gap"]["value"] is None for row in facts["rows"])
     assert facts["drawn"]["curve"] == []

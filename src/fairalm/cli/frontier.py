@@ -13,6 +13,7 @@ from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
 from fairalm.cli.train import PAGE, show_figures, show_question
 from fairalm.files import check_new_folder
+from fairalm.measures import definition_of
 from fairalm.measures.text import percent, points, with_interval
 from fairalm.runs import FrontierSettings, Run, Source
 from fairalm.runs import run as train_models
@@ -90,7 +91,12 @@ def _show_curve(done: Run, curve: Curve) -> None:
     names = {"everyone": f"{done.samples.label} for everyone", "nobody": f"{done.samples.label} for nobody"}
     console.say("The curve on the training people, out of fold, 95 % intervals:")
     console.print_table(
-        ["tolerance" if varied == "tol" else "ratio", "error", done.constraint.title, "predicted positive"],
+        [
+            "tolerance" if varied == "tol" else "ratio",
+            "error",
+            definition_of(done.constraint).title,
+            "predicted positive",
+        ],
         [
             ("plain model", *_figures(baselines["plain"])),
             *((_asked(row[varied], varied, is_chosen=row is chosen), *_figures(row)) for row in rows),

@@ -117,15 +117,16 @@ def show_figures(done: Run) -> None:
     constraint = done.constraint
     before, after = done.plain.measures, done.fair.measures
     titles = {name: kind.title for name, kind in MEASURES.items() if kind.kind != "ratio"}
-    titles[constraint.measure] = f"{constraint.title} <- constraint"
-    order = sorted(titles, key=lambda name: (name != "error", name != constraint.measure))
+    judged = definition_of(constraint)
+    titles[judged.name] = f"{judged.title} <- constraint"
+    order = sorted(titles, key=lambda name: (name != "error", name != judged.name))
     console.print_table(
         ["on the test people, 95 % intervals", "plain model", "fair model"],
         [(titles[name], before[name], after[name]) for name in order],
     )
     console.say()
     _show_changes(done)
-    console.say(verdict_sentence(after[constraint.measure], constraint))
+    console.say(verdict_sentence(after[judged.name], constraint))
     for note in dict.fromkeys(after[name].note for name in order if after[name].value is not None):
         if note:
             console.say(f"Note: {note}.")

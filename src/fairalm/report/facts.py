@@ -105,7 +105,8 @@ def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str,
 
 def _constraint(run: RunRecord) -> Facts:
     """What the run records about its constraint, or the same about a built-in one; and the tolerance."""
-    name, tol = run.metrics["config"]["constraint"], run.metrics["config"]["tol"]
+    config = run.metrics["config"]
+    name, tol = config["constraint"], run.metrics.get("constraint", config)["tol"]
     described = run.metrics.get("measure")
     if described is None:
         if name not in CONSTRAINTS:

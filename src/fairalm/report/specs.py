@@ -186,13 +186,12 @@ def _frontier(facts: Mapping[str, Any]) -> Spec:
     point: Spec = {"type": "point", "filled": True, "opacity": 1}
     label: Spec = {"type": "text", "dx": 8, "dy": -9, "align": "left", "fontSize": 11}
     tooltip, text = {"field": "tip", "type": "nominal"}, {"field": "label", "type": "nominal"}
-    within: list[Spec] = [_band(constraint["tol"])] if facts["frontier"]["varied"] == "tolerance" else []
     return {
         "description": "Error against gap along the curve, out of fold; the table below has the same figures.",
         "height": 340,
         "encoding": {"x": x, "y": y},
         "layer": [
-            *within,
+            _band(constraint["tol"]),
             _layer("curve", {**blue, "type": "area", "opacity": 0.15}, **tall),
             _layer("curve", {**blue, "type": "rule", "opacity": 0.25}, **wide),
             _layer("curve", {**blue, "type": "line", "strokeWidth": 2}, order={"field": "gap", "type": "quantitative"}),

@@ -13,7 +13,7 @@ from fairalm._validation import check_choice
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Rates, populations_of
-from fairalm.frontier.limits import PLAIN, Asked, Limits, floor_of
+from fairalm.frontier.limits import PLAIN, Asked, floor_of
 from fairalm.methods import Method
 from fairalm.runs.choices import FRONTIER
 from fairalm.runs.fits import Fit, timed
@@ -67,10 +67,10 @@ class Choice:
 class FrontierSettings(Settings):
     """What to train for ``method="frontier"``, and which point to choose.
 
-    >>> FrontierSettings(acceptance=1.2)
+    >>> FrontierSettings(folds=1)
     Traceback (most recent call last):
     ...
-    fairalm.exceptions.InputError: acceptance must lie between 0 and 1; got 1.2.
+    fairalm.exceptions.InputError: folds must be 2 or more; got 1.
     """
 
     method: str | type[Method] | None = FRONTIER
@@ -97,7 +97,12 @@ class FrontierSettings(Settings):
         asked, populations = Asked(constraints=(constraint,), **self.asked), populations_of([constraint])
         rates = Rates.of(constraint, populations, np.ones((len(populations), 2)), None)
         floor_of(asked, constraint, rates, np.zeros_like(rates.constants))
-        Limits(rates.table.shape[2]).compare(replace(constraint, reference=None), rates, ("a", "b"), ())
+        if self.ratio is not None and not rates.slopes.all():
+            raise InputError(
+                f"{constraint.name} does not compare shares predicted positive, so it has no ratio: leave {{ratio}} out"
+                ", or choose demographic-parity, equal-opportunity or equalized-odds.",
+                ratio=None,
+            )
 
     @property
     def asked(self) -> dict[str, Any]:

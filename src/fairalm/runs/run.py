@@ -18,7 +18,7 @@ from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
 from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
-from fairalm.measures import describe
+from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import NETS, make_estimator
@@ -56,9 +56,9 @@ class Run:
 
     def metrics(self) -> dict[str, Any]:
         """The content of metrics.json; the plain model's splits are under ``plain``."""
-        samples, model, gap = self.samples, self.fair.model, self.fair.measures[self.constraint.measure]
+        samples, model = self.samples, self.fair.model
+        gap, tol = self.fair.measures[definition_of(self.constraint).name], limit_of(self.constraint)
         data = data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups, samples.weights)
-        tol = self.constraint.tol
         return metrics(
             command=self.command,
             data=data | {"train": len(self.train), "test": len(self.test), "dropped": samples.n_dropped},
