@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from fairalm.cells import Cells
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
 from fairalm.methods import METHODS
@@ -135,9 +136,10 @@ POINT: dict[str, Any] = {
         " fall below the plain model's, or below X.",
     ),
 }
+LINEAR = [name for name, kind in CONSTRAINTS.items() if Cells.of(kind(), n_groups=2).is_linear]
 #: Options of :class:`fairalm.runs.FrontierSettings`.
 FRONTIER_SETTINGS: dict[str, Any] = {
-    "constraint": SETTINGS["constraint"],
+    "constraint": Annotated[str, Option(metavar="NAME", help=f"Constraint: {', '.join(LINEAR)}; {OWN}.")],
     **POINT,
     "tol": SETTINGS["tol"],
     "reference": text("GROUP", "Compare each group with this one, not with every other."),

@@ -43,8 +43,8 @@ def frontier(
     had not seen (out of fold); the chosen point, at --tol, beside the plain model on the test people; all with 95 %
     intervals. And a folder RUN with model.skops (for fairalm predict, which takes another --tol too, or fairalm.load in
     Python), config.json, frontier.csv (the curve, twenty tolerances), metrics.json (all figures; what --json prints),
-    frontier.png (the curve) and report.html (a page, see fairalm report). model.skops holds the labels and groups of
-    the training people, without names or other columns: keep it as you keep the table.
+    frontier.png (the curve) and report.html (a page, see fairalm report). model.skops holds the labels, groups
+    and estimated probabilities of the training people, and no other column: keep it as you keep the table.
 
     For example:
       fairalm frontier compas --without-protected

@@ -47,8 +47,8 @@ def predict(
 
     For example:
       fairalm predict runs/hired new_people.csv -o predicted.csv
-      fairalm predict runs/frontier new_people.csv --tol 0.02 -o predicted.csv
-      fairalm predict runs/frontier new_people.csv --acceptance 0.3 -o predicted.csv
+      fairalm predict runs/curve new_people.csv --tol 0.02 -o predicted.csv
+      fairalm predict runs/curve new_people.csv --acceptance 0.3 -o accepted.csv
     """
     check_out(out, (".csv", ".parquet"), overwrite)
     with working(f"predicting {data}"):
