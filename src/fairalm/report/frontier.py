@@ -50,7 +50,8 @@ def frontier_facts(records: Sequence[RunRecord], constraint: Mapping[str, Any], 
     moved = f"{constraint['title']} {_move(before, after, 'gap')}, error {_move(before, after, 'error')}"
     drawn = _drawn(rows)
     shown = [mark["name"] for mark in drawn["models"]]
-    above = [own for own in rows if own["kind"] == CONSTANT and own["error"]["value"] and own["name"] not in shown]
+    defined = [own for own in rows if None not in (own["error"]["value"], own["gap"]["value"])]
+    above = [own for own in defined if own["kind"] == CONSTANT and own["name"] not in shown]
     return {
         "varied": {"tol": "tolerance", "ratio": "ratio"}[varied],
         "title": f"From the plain model to the chosen point: {moved}.",
