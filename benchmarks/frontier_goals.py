@@ -5,16 +5,18 @@
 
 The protocol, fixed before the test rows below were looked at:
 
-- compas: COMPAS without race, equal opportunity, tol 0, 30 % of the rows to test on, splits 100 to 119 (0 to 19 served
-  to write the code). Logistic regression, and the best of five estimators: the one with the smallest out-of-fold error
-  on the training rows of that split. Test error and signed test gap, means over the splits.
+- compas: COMPAS without race, equal opportunity, tol 0, 30 % of the rows to test on, splits 200 to 219 (0 to 39 served
+  to write the code). Logistic regression, and the best of five estimators: the one whose *plain* model has the
+  smallest out-of-fold error on the training rows of that split. Test error and signed test gap, means over the splits.
+  A first run, on splits 100 to 119, chose the estimator by the out-of-fold error of the *fair* model, which favours
+  models that happen to be less fair than they seem: its figures stand beside the table.
 - income: ACSIncome, race (four groups) not a feature, boosting at its defaults; fit on 50,000 rows or on all 332,900 of
   the file "validation", test on the same 100,000 rows of "test" as promise.py. Equal opportunity, demographic parity
   and equalized odds at tol 0, 0.01, 0.02, 0.03, 0.05 and 0.08.
 - lending: HMDA, high-priced loans are bad, no protected column is a feature, boosting; race missing for 14 % of the
   rows, which are kept. 80 % accepted, and no group's acceptance below 0.8 times that of white applicants. Splits 0 to
   4, 30 % to test on. The plain model accepts as many test rows, those with the lowest risk.
-- floor: no group's true positive rate below the plain model's, tol 0.02. COMPAS (splits 100 to 119, logistic
+- floor: no group's true positive rate below the plain model's, tol 0.02. COMPAS (the same splits, logistic
   regression), and ACSIncome by race as above (boosting, five blocks of 50,000 rows of "validation").
 - speed: as multiples of one plain fit, in processor time; and the program alone for 10^6 made-up rows and ten groups.
 - Nothing is chosen on test rows.
@@ -55,7 +57,7 @@ CONSTRAINTS = {
     "equalized odds": EqualizedOdds(),
 }
 TOLERANCES = (0.0, 0.01, 0.02, 0.03, 0.05, 0.08)
-LARGE_SPLITS, COMPAS_SPLITS = range(5), range(100, 120)
+LARGE_SPLITS, COMPAS_SPLITS = range(5), range(200, 220)
 
 
 def compas_split(seed):
@@ -83,7 +85,7 @@ def compas():
         for name, estimator in ESTIMATORS.items():
             frontier = FrontierClassifier(estimator, constraint=EqualOpportunity(tol=0.0), random_state=seed)
             tried[name] = frontier.fit(X, y, sensitive_features=s)
-        best = min(tried, key=lambda name: tried[name].error_)
+        best = min(tried, key=lambda name: tried[name].frontier_["error"].iloc[-1])
         for label, name in (("logistic", "logistic"), ("best on training rows", best)):
             chosen = tried[name].predict(X_test)
             first, second = true_positive_rates(chosen, y_test, s_test).values()

@@ -9,7 +9,14 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from fairalm import FairALMClassifier
-from fairalm.constraints import CONSTRAINTS, Constraint, DemographicParity, EqualizedOdds, EqualOpportunity
+from fairalm.constraints import (
+    CONSTRAINTS,
+    Constraint,
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    as_constraint,
+)
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES
 
@@ -140,3 +147,46 @@ def test_clone_of_an_estimator_keeps_its_constraint():
 def test_the_base_cannot_be_used():
     with pytest.raises(TypeError, match="abstract"):
         Constraint()
+
+
+# Ratio, reference, one side: what only the frontier bounds.
+
+
+@every_criterion
+@pytest.mark.parametrize("ratio", [0.0, -0.1, 1.01, float("nan"), float("inf")])
+def test_ratio_out_of_range(criterion, ratio):
+    message = f"The 'ratio' of {criterion.__name__} must lie in (0, 1]: 0.8 is the four-fifths rule. Got {ratio!r}."
+    with pytest.raises(InputError, match=re.escape(message)):
+        criterion(ratio=ratio)
+
+
+def test_one_side_needs_a_reference():
+    with pytest.raises(
+        InputError, match="`one_sided` needs a `reference`: the group that the others are compared with"
+    ):
+        DemographicParity(one_sided=True)
+    assert DemographicParity(one_sided=True, reference=0).one_sided  # a group may be called 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_plain"),
+    [({}, True), ({"tol": 0.2, "target": "yes"}, True), ({"ratio": 1}, False), ({"reference": 0}, False)],
+)
+def test_what_every_method_can_bound(settings, is_plain):
+    constraint = DemographicParity(**settings)
+    assert constraint.is_plain == is_plain
+    assert as_constraint(constraint, plain=False) is constraint
+    if is_plain:
+        assert as_constraint(constraint) is constraint
+    else:
+        message = "has a ratio or a reference group, which only fairalm.FrontierClassifier can bound: use that"
+        with pytest.raises(InputError, match=re.escape(f"{constraint!r} {message}")):
+            as_constraint(constraint)
+
+
+def test_what_is_left_out_is_not_shown():
+    assert repr(DemographicParity()) == "DemographicParity(tol=0.01)"
+    constraint = DemographicParity(ratio=0.8, reference="white", one_sided=True)
+    assert repr(constraint) == "DemographicParity(tol=0.01, ratio=0.8, reference='white', one_sided=True)"
+    assert eval(repr(constraint)) == constraint
+    assert constraint != DemographicParity(ratio=0.8, reference="black", one_sided=True)

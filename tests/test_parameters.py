@@ -15,7 +15,17 @@ from sklearn.preprocessing import StandardScaler
 
 import fairalm
 import sklearn
-from fairalm import EqualizedOdds, EqualOpportunity, ErrorParity, FairALMClassifier, InputError, Lagrangian, SecantALM
+from fairalm import (
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    ErrorParity,
+    FairALMClassifier,
+    FrontierClassifier,
+    InputError,
+    Lagrangian,
+    SecantALM,
+)
 from fairalm.cells import Event
 from fairalm.constraints import CONSTRAINTS, Constraint, as_constraint
 from fairalm.measures import make_gap_scorer
@@ -117,17 +127,26 @@ class Opportunity(Constraint):
         return (Event("y=target", mask=y),)
 
 
+OF_CONSTRAINT = {
+    "constraint__tol": 0.01,
+    "constraint__target": None,
+    "constraint__ratio": None,
+    "constraint__reference": None,
+    "constraint__one_sided": False,
+}
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({}, {"constraint__tol": 0.01, "constraint__target": None}),
+        ({}, OF_CONSTRAINT),
         (
             {"constraint": "error-parity", "method": "lagrangian"},
-            {"constraint__tol": 0.01, "constraint__target": None, "method__eta": Lagrangian().eta},
+            OF_CONSTRAINT | {"method__eta": Lagrangian().eta},
         ),
         (
             {"constraint": Opportunity(tol=0.2, weight=3.0), "method": Lagrangian(eta=7.0)},
-            {"constraint__tol": 0.2, "constraint__target": None, "constraint__weight": 3.0, "method__eta": 7.0},
+            OF_CONSTRAINT | {"constraint__tol": 0.2, "constraint__weight": 3.0, "method__eta": 7.0},
         ),
         ({"constraint": "nonsense", "method": 3}, {}),  # fit says what is wrong
     ],
@@ -138,6 +157,48 @@ def test_parameters_are_listed(given, expected):
     assert own.keys() == FairALMClassifier().get_params(deep=False).keys()
     assert deep == own | expected
     assert model.set_params(**deep).get_params() == deep  # None and names stay
+
+
+@pytest.mark.parametrize(
+    ("constraint", "expected"),
+    [
+        (None, OF_CONSTRAINT),
+        ("demographic-parity", OF_CONSTRAINT),
+        (
+            EqualOpportunity(ratio=0.8, reference="b"),
+            OF_CONSTRAINT | {"constraint__ratio": 0.8, "constraint__reference": "b"},
+        ),
+        (["equal-opportunity", "error-parity"], {}),  # a list has no parameters
+    ],
+)
+def test_parameters_of_a_frontier_are_listed(constraint, expected):
+    model = FrontierClassifier(LogisticRegression(), constraint=constraint)
+    deep = model.get_params()
+    own = {name: value for name, value in deep.items() if not name.startswith("estimator__")}
+    assert own == model.get_params(deep=False) | expected
+    assert model.set_params(**deep).get_params() == deep
+    assert model.constraint is constraint
+
+
+def test_parameters_of_a_frontier_are_set():
+    model = FrontierClassifier(LogisticRegression(), constraint="demographic-parity")
+    model.set_params(constraint__ratio=0.8, constraint__reference="b", estimator__C=3.0)
+    assert model.constraint == DemographicParity(ratio=0.8, reference="b")
+    assert model.estimator.C == 3.0
+    assert model.set_params(constraint__ratio=None).constraint == DemographicParity(reference="b")
+    assert clone(model).get_params()["constraint__reference"] == "b"
+    with pytest.raises(ValueError, match="Invalid parameter 'method'"):
+        model.set_params(method__eta=0.1)
+    with pytest.raises(InputError, match="no parameter of DemographicParity called 'ratoi', did you mean 'ratio'"):
+        model.set_params(constraint__ratoi=0.1)
+
+
+def test_what_a_classifier_cannot_bound_can_be_set_and_taken_back(people):
+    X, y, s = people
+    model = FairALMClassifier().set_params(constraint__ratio=0.8)
+    with pytest.raises(InputError, match=r"only fairalm\.FrontierClassifier can bound"):
+        model.fit(X, y, sensitive_features=s)
+    assert model.set_params(constraint__ratio=None).constraint == EqualOpportunity()
 
 
 def test_setting_leaves_shared_objects_as_they_are():

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class ConstrainedEstimator(BaseEstimator):
-    """An estimator with the parameters `constraint` and `method`.
+    """An estimator with the parameter `constraint`.
 
-    Both are an object, a name, or None for the default. Their own parameters are reached as scikit-learn reaches those
-    of a part, so that a search can run over ``constraint__tol``. The objects are frozen: setting makes new ones.
+    It is an object, a name, or None for the default. Its own parameters are reached as scikit-learn reaches those of a
+    part, so that a search can run over ``constraint__tol``. The object is frozen: setting makes a new one.
 
     Examples
     --------
@@ -31,18 +31,10 @@ class ConstrainedEstimator(BaseEstimator):
     ErrorParity(tol=0.05)
     """
 
-    backend: ClassVar[Literal["sklearn", "nn"]]
-    constraint: Constraint | str | None
-    method: Method | str | None
-
-    def _constraint(self) -> Constraint:
-        return as_constraint(self.constraint)
-
-    def _method(self) -> Method:
-        return as_method(self.method, self.backend)
+    constraint: Any
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters; with `deep` also those of constraint, method and other parts, such as ``constraint__tol``."""
+        """The parameters; with `deep` also those of the constraint and other parts, such as ``constraint__tol``."""
         parameters = dict(super().get_params(deep))
         for name, make in self._parts().items() if deep else ():
             try:
@@ -54,7 +46,8 @@ class ConstrainedEstimator(BaseEstimator):
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; those of a part, such as ``constraint__tol``, after the part itself."""
-        nested = {name: params.pop(name) for name in list(params) if name.startswith(("constraint__", "method__"))}
+        prefixes = tuple(f"{name}__" for name in self._parts())
+        nested = {name: params.pop(name) for name in list(params) if name.startswith(prefixes)}
         super().set_params(**params)
         for name, make in self._parts().items():
             changes = {key.removeprefix(f"{name}__"): nested[key] for key in nested if key.startswith(f"{name}__")}
@@ -67,7 +60,26 @@ class ConstrainedEstimator(BaseEstimator):
         return self
 
     def _parts(self) -> dict[str, Callable[[], Any]]:
-        return {"constraint": self._constraint, "method": self._method}
+        return {
+            "constraint": lambda: as_constraint(self.constraint, plain=False)
+        }  # what it cannot bound is said by fit
+
+
+class MethodEstimator(ConstrainedEstimator):
+    """One that also has a parameter `method`, of the same kind."""
+
+    backend: ClassVar[Literal["sklearn", "nn"]]
+    constraint: Constraint | str | None
+    method: Method | str | None
+
+    def _constraint(self) -> Constraint:
+        return as_constraint(self.constraint)
+
+    def _method(self) -> Method:
+        return as_method(self.method, self.backend)
+
+    def _parts(self) -> dict[str, Callable[[], Any]]:
+        return super()._parts() | {"method": self._method}
 
 
 def _names(part: Any) -> list[str]:

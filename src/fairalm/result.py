@@ -110,7 +110,8 @@ class GameResult:
             Whether a mixture is something else to try.
         """
         ways = "Ways out: let the model see the protected attribute, another estimator, a larger {tol}"
-        ways += ", or {predictor}." if mixture else "."
+        ways += ", {predictor}" if mixture else ""
+        ways += ", or the frontier (FrontierClassifier, fairalm frontier)."
         facts: dict[type[FairALMWarning], str] = {
             ToleranceWarning: self._tolerance(smallest_cell, mixture),
             ConstantModelWarning: self._constant(),

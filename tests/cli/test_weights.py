@@ -140,7 +140,7 @@ def test_the_page_shows_weighted_rates(run, weighted, tmp_path):
         (("--weight", "town"), "Column 'town' must hold numbers"),
         (("--weight", "skill"), "negative values, the first is"),
         (("--weight", "hole"), "Column 'hole' has 1 missing or infinite value, the first is nan"),
-        (("--weight", "zero"), "Column 'zero' is 0 for every row"),
+        (("--weight", "zero"), "Column 'zero' is zero for every row"),
         (
             ("--weight", "w", "--estimator", "mlp"),
             "--weight is not for --estimator mlp, which is trained without weights",

@@ -143,7 +143,7 @@ def test_scorers_take_weights_directly_and_by_routing(people):
         ([1, -1, -2], "has 2 negative values, the first is -1.0: a weight says how many people"),
         ([1, np.nan, 1], "has 1 missing or infinite value, the first is nan"),
         ([1, np.inf, 1], "has 1 missing or infinite value, the first is inf"),
-        ([0, 0, 0], "is 0 for every row"),
+        ([0, 0, 0], "is zero for every row"),
         (["a", "b", "c"], "must hold numbers"),
         ([[1], [1], [1]], r"must be one column; got shape \(3, 1\)"),
         (pd.Series([1, None, 2]), "has 1 missing or infinite value"),

@@ -666,3 +666,10 @@ def test_constraint_and_method_by_name():
     criterion = ConstrainedLoss(loss, "error-parity", "fairalm", n_groups=2)
     assert (criterion.constraint, criterion.method) == (fairalm.ErrorParity(), fairalm.FairALM())
     assert ConstrainedLoss(loss, "equal-opportunity", n_groups=2).method == fairalm.PIControl()
+
+
+@pytest.mark.parametrize("settings", [{"ratio": 0.8}, {"reference": 0}])
+def test_a_ratio_or_a_reference_is_for_the_frontier(settings):
+    loss = nn.BCEWithLogitsLoss(reduction="none")
+    with pytest.raises(InputError, match=r"only fairalm\.FrontierClassifier can bound"):
+        ConstrainedLoss(loss, fairalm.DemographicParity(**settings), n_groups=2)

@@ -4,13 +4,22 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fairalm import FairALMClassifier
+from fairalm import FairALMClassifier, FrontierClassifier
 
 
 class SelfGrouping(FairALMClassifier):
     """Groups by a digit of the row's sum, which is the same wherever the row stands."""
 
     def fit(self, X, y, *, sensitive_features=None, sample_weight=None):
+        if sensitive_features is None:
+            sensitive_features = derive_groups(X, y)
+        return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+
+
+class SelfGroupingFrontier(FrontierClassifier):
+    """The same."""
+
+    def fit(self, X, y, *, sensitive_features=None, group_probabilities=None, sample_weight=None):
         if sensitive_features is None:
             sensitive_features = derive_groups(X, y)
         return super().fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
@@ -31,6 +40,6 @@ def derive_groups(X, y):
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
-@parametrize_with_checks([SelfGrouping()])
+@parametrize_with_checks([SelfGrouping(), SelfGroupingFrontier()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -16,8 +16,8 @@ from fairalm.runs import Choice
 from fairalm.runs import predict as predict_rows
 
 POINT = opt.POINT | {
-    "tol": opt.number(float | None, "Runs of the frontier only: another tolerance."),
-    "ratio": opt.number(float | None, "Runs of the frontier only: another ratio, if the run bounds one."),
+    "tol": opt.number(float | None, "Runs of the frontier only: bound a difference by this."),
+    "ratio": opt.number(float | None, "Runs of the frontier only: bound a ratio by this."),
 }
 
 

@@ -14,7 +14,7 @@ from fairalm.cells import Cells, Compared
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Joint, Rates, populations_of
-from fairalm.frontier.limits import Asked, Limits, floor_of
+from fairalm.frontier.limits import Asked, Limits, check_comparable, floor_of
 from fairalm.frontier.program import Program, Solution, solve
 from fairalm.frontier.rule import TIE, Rule
 
@@ -39,8 +39,6 @@ class Sample:
         The names of the groups.
     weight : array of shape (n,)
         How many people each row stands for.
-    compared : Compared, optional
-        With several protected attributes: which groups belong to which compared one.
     """
 
     joint: Joint
@@ -49,7 +47,6 @@ class Sample:
     group: IntArray | FloatArray
     groups: Groups
     weight: FloatArray
-    compared: Compared | None = None
 
     @property
     def n_groups(self) -> int:
@@ -57,9 +54,14 @@ class Sample:
         return self.groups.n_groups
 
     @property
+    def compared(self) -> Compared | None:
+        """With several protected attributes: which groups belong to which compared one."""
+        return Compared(self.groups.membership, self.groups.blocks) if self.groups.attributes else None
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """How many of the compared groups each attribute has; () for one attribute."""
-        return () if self.compared is None else self.compared.blocks
+        return self.groups.blocks if self.groups.attributes else ()
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sums by label and group, shape (2, groups)."""
@@ -132,6 +134,8 @@ class Frontier:
         constraints, sample = asked.constraints, self.sample
         populations = populations_of(constraints)
         self._check(populations)
+        for constraint in constraints:
+            check_comparable(constraint, sample.groups.compared)
         parts, mass = self._weighted_parts(populations)
         rates = [Rates.of(constraint, populations, mass, sample.compared) for constraint in constraints]
         total = sample.weight.sum()
@@ -170,7 +174,8 @@ class Frontier:
     def _weighted_parts(self, populations: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
         """What each row adds to the sums, and the sums over all rows, shape (populations, groups)."""
         if populations not in self._parts:
-            parts = self.sample.joint.parts(populations) * self.sample.weight[:, None]
+            share = self.sample.weight / self.sample.weight.sum()
+            parts = self.sample.joint.parts(populations) * share[:, None]
             self._parts = {populations: (parts, parts.sum(axis=0).reshape(len(populations), -1))}  # keep the last only
         return self._parts[populations]
 
@@ -226,17 +231,18 @@ class Frontier:
         offsets: tuple[FloatArray, ...],
         total: float,
     ) -> Point:
-        prices = total * (solution.multipliers @ program.limits)
-        bias = 0.0 if asked.acceptance is None else float(prices[-1]) / total
+        prices = solution.multipliers @ program.limits
+        bias = 0.0 if asked.acceptance is None else float(prices[-1])
         weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
         rule = Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
         margins = rule.margins(self.sample.joint)
         ties = float(self.sample.weight[abs(margins) < TIE].sum() / total)
         none_chosen = asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / total
-        best: tuple[tuple[float, float], Rule, FloatArray] | None = None
+        best: tuple[tuple[float, float, float], Rule, FloatArray] | None = None
         for threshold in (0.0,) if ties == 0 else (-TIE, TIE):
             chosen = (margins < threshold).astype(float)
-            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen))
+            unlike_plain = float(abs(chosen - self.sample.plain).sum())  # decides ties that cost the same either way
+            rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen), unlike_plain)
             if best is None or rank < best[0]:
                 best = rank, replace(rule, threshold=threshold), chosen
         assert best is not None
@@ -260,10 +266,11 @@ class Frontier:
         if not found:
             return InputError("These limits contradict each other, whatever the acceptance rate: loosen one of them.")
         nearest = min(found, key=lambda rate: abs(rate - wanted))
+        inside = np.ceil(1000 * nearest) if nearest > wanted else np.floor(1000 * nearest)  # rounded, still feasible
         return InputError(
             f"No classifier meets these limits and accepts {100 * wanted:.1f} % of the rows: the nearest"
-            f" share at which they can be met is {100 * nearest:.1f} %. Pass {{acceptance}}, or loosen a limit.",
-            acceptance=round(nearest, 3),
+            f" share at which they can be met is {inside / 10:.1f} %. Pass {{acceptance}}, or loosen a limit.",
+            acceptance=float(inside / 1000),
         )
 
 

@@ -81,6 +81,12 @@ def shares_of(constraint: Constraint) -> list[list[Share]]:
     return events
 
 
+def slopes_of(constraint: Constraint) -> list[int]:
+    """For each event, 1 if its rate is the share predicted as the target, -1 if it is one minus that, 0 if neither."""
+    known = {frozenset({(0.0, 1.0)}): 1, frozenset({(1.0, -1.0)}): -1}
+    return [known.get(frozenset(share[1:] for share in event), 0) for event in shares_of(constraint)]
+
+
 def populations_of(constraints: Sequence[Constraint]) -> tuple[str, ...]:
     """The populations that these constraints speak of."""
     named = {share.population for c in constraints for event in shares_of(c) for share in event}
@@ -99,7 +105,7 @@ class Rates:
         ``constants + table @ sums`` are the rates. A cell's rate is the share of its estimated mass, not of its
         observed one, so that predicting everyone gives exactly 0 or 1.
     slopes : array of shape (events,)
-        1 where a rate is the share predicted as the target, -1 where it is one minus that, 0 where it is neither.
+        See :func:`slopes_of`.
     """
 
     constants: FloatArray
@@ -113,7 +119,7 @@ class Rates:
         """The rates of a constraint, given the mass (populations, groups) of the rows."""
         n_groups = mass.shape[1]
         member = np.eye(n_groups) if compared is None else np.asarray(compared.membership)
-        constants, tables, slopes = [], [], []
+        constants, tables = [], []
         for event in shares_of(constraint):
             own = [populations.index(share.population) for share in event]
             total = mass[own].sum(axis=0) @ member
@@ -124,9 +130,7 @@ class Rates:
                 coefficients[index] = share.slope * member
             constants.append(constant / total)
             tables.append((coefficients.reshape(-1, member.shape[1]) / total).T)
-            signs = {(share.slope, share.constant) for share in event}
-            slopes.append({frozenset({(1.0, 0.0)}): 1, frozenset({(-1.0, 1.0)}): -1}.get(frozenset(signs), 0))
-        return cls(np.array(constants), np.array(tables), np.array(slopes))
+        return cls(np.array(constants), np.array(tables), np.array(slopes_of(constraint)))
 
     def values(self, sums: FloatArray) -> FloatArray:
         """The rates, shape (events, groups)."""

@@ -13,7 +13,7 @@ from fairalm._validation import no_such
 from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.frontier.joint import Rates, shares_of
+from fairalm.frontier.joint import Rates, shares_of, slopes_of
 
 PLAIN = "plain"
 
@@ -42,8 +42,8 @@ class Asked:
     floor: Literal["plain"] | float | None = None
 
     def __post_init__(self) -> None:
-        if self.acceptance is not None and not 0 < self.acceptance < 1:
-            raise InputError(f"{{acceptance}} must lie between 0 and 1; got {self.acceptance!r}.", acceptance=None)
+        if self.acceptance is not None and not 0 <= self.acceptance <= 1:
+            raise InputError(f"{{acceptance}} must lie in [0, 1]; got {self.acceptance!r}.", acceptance=None)
         for name in ("cost_fp", "cost_fn"):
             if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
                 raise InputError(f"{{{name}}} must be positive; got {getattr(self, name)!r}.", **{name: None})
@@ -51,6 +51,24 @@ class Asked:
             raise InputError(f"{{floor}} must be 'plain' or a rate; got {self.floor!r}.", floor=None)
         if isinstance(self.floor, (int, float)) and not 0 <= self.floor <= 1:
             raise InputError(f"{{floor}} must lie in [0, 1]; got {self.floor!r}.", floor=None)
+        if self.floor is not None and not any(_with_floor(constraint) for constraint in self.constraints):
+            names = " and ".join(type(constraint).__name__ for constraint in self.constraints)
+            raise InputError(
+                f"{names} has no rate that {{floor}} could hold up: choose demographic parity, equal opportunity or"
+                " equalized odds.",
+                floor=None,
+            )
+
+
+def check_comparable(constraint: Constraint, names: Sequence[Any]) -> None:
+    """Refuse a reference that is no group, and a ratio of what is not a share predicted as the target."""
+    if constraint.reference is not None:
+        _index(constraint.reference, names)
+    if constraint.ratio is not None and not all(slopes_of(constraint)):
+        raise InputError(
+            f"{type(constraint).__name__} does not compare shares predicted as the target, so it has no ratio:"
+            " give a `tol`, or choose demographic parity, equal opportunity or equalized odds."
+        )
 
 
 @dataclass
@@ -81,11 +99,6 @@ class Limits:
                 self.add(row - other, constant - other_constant, constraint.tol)
                 continue
             # the share predicted: at least `ratio` times the second group's
-            if not rates.slopes[event]:
-                raise InputError(
-                    f"{type(constraint).__name__} does not compare shares predicted as the target, so it has no ratio:"
-                    " give a `tol`, or choose demographic parity, equal opportunity or equalized odds."
-                )
             if rates.slopes[event] < 0:
                 row, constant, other, other_constant = -row, 1 - constant, -other, 1 - other_constant
             self.add(constraint.ratio * other - row, constraint.ratio * other_constant - constant, 0.0)
@@ -103,14 +116,15 @@ def _pairs(
 ) -> list[tuple[tuple[int, int], int]]:
     """Pairs of groups (first, second) and events: the first's rate is bounded against the second's."""
     start, pairs = 0, []
+    reference = None if constraint.reference is None else _index(constraint.reference, names)
+    back = constraint.ratio is None and not constraint.one_sided
     for size in blocks or (len(names),):
         own = range(start, start + size)
-        pairs += [(first, second) for first in own for second in own if first != second]
+        both = [(first, second) for first in own for second in own if first != second]
+        if reference in own:  # other attributes' groups are still compared with each other
+            both = [pair for pair in both if pair[1] == reference or (back and pair[0] == reference)]
+        pairs += both
         start += size
-    if constraint.reference is not None:
-        reference = _index(constraint.reference, names)
-        back = constraint.ratio is None and not constraint.one_sided
-        pairs = [pair for pair in pairs if pair[1] == reference or (back and pair[0] == reference)]
     return [(pair, event) for event in range(n_events) for pair in pairs]
 
 
@@ -130,14 +144,17 @@ def floor_of(asked: Asked, constraint: Constraint, rates: Rates, plain: FloatArr
     floor = np.full(plain.shape, np.nan)
     if asked.floor is None:
         return floor
-    for event, shares in enumerate(shares_of(constraint)):
-        if rates.slopes[event] and any(share.population != "other" for share in shares):
-            own = plain[event] if rates.slopes[event] > 0 else 1 - plain[event]
-            floor[event] = own if asked.floor == PLAIN else float(asked.floor)
-    if np.isnan(floor).all():
-        raise InputError(
-            f"{type(constraint).__name__} has no rate that {{floor}} could hold up: choose demographic parity, equal"
-            " opportunity or equalized odds.",
-            floor=None,
-        )
+    for event in _with_floor(constraint):
+        own = plain[event] if rates.slopes[event] > 0 else 1 - plain[event]
+        floor[event] = own if asked.floor == PLAIN else float(asked.floor)
     return floor
+
+
+def _with_floor(constraint: Constraint) -> list[int]:
+    """Events whose rate of the target can be held up."""
+    pairs = zip(slopes_of(constraint), shares_of(constraint), strict=True)
+    return [
+        event
+        for event, (slope, shares) in enumerate(pairs)
+        if slope and any(share.population != "other" for share in shares)
+    ]

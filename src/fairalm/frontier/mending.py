@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
+from sklearn import config_context
 
 SMALLEST = 1e-6  # a probability below this counts as this one
 FOLDS, FEWEST = 2, 50  # of the check, and rows of each class that it needs
@@ -40,11 +41,13 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     classes, sizes = np.unique(labels, return_counts=True)
     if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
         return None
+    weight = weight / weight.mean()
     model = LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky")
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    fitted = cross_val_predict(
-        model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
-    )
+    with config_context(enable_metadata_routing=False):  # the weights go to fit, without being requested
+        fitted = cross_val_predict(
+            model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
+        )
     of_row = np.searchsorted(classes, labels)
     rows = np.arange(len(labels))
     gain = np.log(np.clip(fitted[rows, of_row], SMALLEST, 1)) - np.log(np.clip(given[rows, of_row], SMALLEST, 1))

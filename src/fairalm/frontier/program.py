@@ -21,8 +21,12 @@ from fairalm.arrays import BoolArray, FloatArray
 
 ACCURACY = 1e-6  # of the error and of the rates, as shares
 ROOM = 1e-6  # by which each limit is loosened: two that leave nothing between them have multipliers without bound
+MET = 1e-4  # limits that are exceeded by less are met
 MAX_STEPS = 60
+MOST = 1e9  # multipliers above this, in the units of the steps, are on their way to infinity: no predictions will do
 AT_ONCE, DOUBTFUL = 5_000, 0.05  # rows that are solved without leaving any out; of more, this share to begin with
+WORSE = 1e3  # times as far off as before: rounding has taken over
+DEPENDENT = 1e-14  # variances of combinations of the sums below this share are rounding
 SHARE_OF_STEP = 0.995  # of the step that would reach a bound
 
 
@@ -88,7 +92,7 @@ class Solution:
     @property
     def is_feasible(self) -> bool:
         """Whether the limits can be met together."""
-        return self.excess < 1e-4
+        return self.excess < MET
 
 
 def solve(program: Program, start: FloatArray | None = None) -> Solution:
@@ -113,11 +117,14 @@ def solve(program: Program, start: FloatArray | None = None) -> Solution:
         margins = program.margins(multipliers)
         free[np.argpartition(abs(margins), n_doubtful - 1)[:n_doubtful]] = True
         chosen = np.where(free, 0.0, margins < 0)
-        multipliers, chosen[free] = _interior_point(program.remaining(free, chosen))
-        wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
-        if not wrong.any():
-            return _solution(program, multipliers, chosen)
-        free |= wrong
+        remaining = program.remaining(free, chosen)
+        found, chosen[free] = _interior_point(remaining)
+        if free.all() or remaining.excess(chosen[free]) < MET:  # else the rows left out leave too little to the others
+            multipliers = found
+            wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
+            if not wrong.any():
+                return _solution(program, multipliers, chosen)
+            free |= wrong
         n_doubtful = min(n, 2 * n_doubtful)
 
 
@@ -162,11 +169,15 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
     half, m = np.full(n, 0.5), len(limits)
     slack = np.maximum(program.bounds - limits @ (half @ parts), 0.1)
     state = _State(half, half, slack, np.maximum(costs, 0) + 1, np.maximum(-costs, 0) + 1, np.full(m, float(n)))
+    best = np.inf, state
     for _ in range(MAX_STEPS):
         dual = costs + parts @ (state.multipliers @ limits) - state.low + state.high
         primal = limits @ (state.chosen @ parts) + state.slack - program.bounds - ROOM
         left = sum(float(product.sum()) for product in state.products)
-        if left < ACCURACY * n and abs(primal).max(initial=0.0) < ACCURACY and abs(dual).max() < ACCURACY:
+        off = max(left / n, abs(primal).max(initial=0.0), abs(dual).max())
+        if off < best[0]:
+            best = off, state
+        if off < ACCURACY or off > WORSE * best[0] or state.multipliers.max(initial=0.0) > MOST * n:
             break
         try:
             newton = _Newton(parts, limits, state, dual, primal)
@@ -178,7 +189,9 @@ def _interior_point(program: Program) -> tuple[FloatArray, FloatArray]:
         except np.linalg.LinAlgError:  # as near as rounding allows, or no predictions meet the limits
             break
         state = state.moved(step, SHARE_OF_STEP)
-    return state.multipliers * scale, state.chosen
+    multipliers = best[1].multipliers * scale
+    multipliers[multipliers < ACCURACY] = 0.0  # a limit that does not bind has no price
+    return multipliers, best[1].chosen
 
 
 class _Newton:
@@ -189,17 +202,20 @@ class _Newton:
         self.give = 1 / (state.low / state.chosen + state.high / state.rest)
         self.weighted = parts * self.give[:, None]
         curvature = parts.T @ self.weighted
-        identity = np.eye(len(curvature))
-        self.root = np.linalg.cholesky(curvature + (1e-15 * np.trace(curvature) + 1e-300) * identity)
+        size = np.sqrt(np.diag(curvature)) + 1e-150
+        values, vectors = np.linalg.eigh(curvature / np.outer(size, size))
+        kept = values > DEPENDENT * len(values)  # sums can depend on each other, as where the groups are known
+        self.root = size[:, None] * vectors[:, kept] * np.sqrt(values[kept])
+        self.inverse = (vectors[:, kept] / np.sqrt(values[kept])).T / size
         self.stiffness = state.multipliers / state.slack
-        self.system = identity + self.root.T @ (limits.T * self.stiffness) @ limits @ self.root
+        self.system = np.eye(kept.sum()) + self.root.T @ (limits.T * self.stiffness) @ limits @ self.root
 
     def step(self, low: FloatArray, high: FloatArray, slack: FloatArray) -> _State:
         """The step that changes the products by these, to first order, and mends both residuals."""
         state, limits = self.state, self.limits
         push = low / state.chosen - high / state.rest - self.dual
         lift = (slack + state.multipliers * self.primal) / state.slack
-        right = np.linalg.solve(self.root, self.weighted.T @ push) - self.root.T @ (limits.T @ lift)
+        right = self.inverse @ (self.weighted.T @ push) - self.root.T @ (limits.T @ lift)
         sums = self.root @ np.linalg.solve(self.system, right)
         multipliers = lift + self.stiffness * (limits @ sums)
         chosen = self.give * (push - self.parts @ (limits.T @ multipliers))

@@ -72,5 +72,5 @@ def check_weights(sample_weight: Any, n_rows: int, name: str = "`sample_weight`"
             values = f"{count} {what} value{'s' * (count > 1)}, the first is {weight[np.argmax(wrong)]}"
             raise InputError(f"{name} has {values}: a weight says how many people a row stands for.")
     if n_rows and not weight.any():
-        raise InputError(f"{name} is 0 for every row: then there is nobody to measure.")
+        raise InputError(f"{name} is zero for every row: then there is nobody to measure.")
     return weight

@@ -30,12 +30,12 @@ from fairalm.nn.learning_rate import cosine_decay
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.row_batches import RowBatches
 from fairalm.nn.trainer import Trainer
-from fairalm.parameters import ConstrainedEstimator
+from fairalm.parameters import MethodEstimator
 
 CHECKPOINT_EVERY = 200  # steps: a second or two of work
 
 
-class NetClassifier(ClassifierMixin, ConstrainedEstimator):
+class NetClassifier(ClassifierMixin, MethodEstimator):
     """A net with hidden layers for a table with two labels, trained under a constraint by :class:`Trainer`.
 
     Adam, with a learning rate that falls to 0 along a cosine. Under ``torchrun`` every process gets its share of each

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fairalm._validation import check_choice
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.frontier.joint import Rates, populations_of
-from fairalm.frontier.limits import PLAIN, Asked, floor_of
+from fairalm.frontier.limits import PLAIN, Asked, check_comparable
 from fairalm.methods import Method
 from fairalm.runs.choices import FRONTIER
 from fairalm.runs.fits import Fit, timed
@@ -25,7 +23,6 @@ from fairalm.sklearn.frontier import RATIOS, TOLERANCES
 Floor = str | float | None
 ASKED = ("acceptance", "cost_fp", "cost_fn", "floor")  # of a point, besides the constraint
 FIGURES = ("error", "error_low", "error_high", "gap", "gap_low", "gap_high", "selection")  # of a point, in metrics.json
-_BOUNDED = {"tol": "difference", "ratio": "ratio"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Choice:
     """A point of the frontier of a run, as parameters of ``FrontierClassifier.at``; None is what the run has."""
 
     tol: float | None = None  # tolerance
-    ratio: float | None = None  # in its place, for a run that bounds a ratio
+    ratio: float | None = None  # in place of a tolerance
     acceptance: float | None = None  # share of all rows predicted positive
     cost_fp: float | None = None  # what a false positive costs
     cost_fn: float | None = None  # what a false negative costs
@@ -53,12 +50,6 @@ class Choice:
                 f"{{{name}}} is for runs of fairalm frontier; this one was trained by {config['method']!r} for one"
                 " tolerance: leave it out.",
                 **{name: value},
-            )
-        bounded, other = ("tol", "ratio") if config["ratio"] is None else ("ratio", "tol")
-        if other in given:
-            raise InputError(
-                f"{{{other}}} is not for this run, which bounds a {_BOUNDED[bounded]}: pass {{{bounded}}}.",
-                **{other: given[other], bounded: None},
             )
         return {name: config[name] for name in ASKED} | given
 
@@ -94,15 +85,8 @@ class FrontierSettings(Settings):
         if self.folds < 2:
             raise InputError(f"{{folds}} must be 2 or more; got {self.folds}.", folds=None)
         constraint = self.make_constraint()
-        asked, populations = Asked(constraints=(constraint,), **self.asked), populations_of([constraint])
-        rates = Rates.of(constraint, populations, np.ones((len(populations), 2)), None)
-        floor_of(asked, constraint, rates, np.zeros_like(rates.constants))
-        if self.ratio is not None and not rates.slopes.all():
-            raise InputError(
-                f"{constraint.name} does not compare shares predicted positive, so it has no ratio: leave {{ratio}} out"
-                ", or choose demographic-parity, equal-opportunity or equalized-odds.",
-                ratio=None,
-            )
+        Asked(constraints=(constraint,), **self.asked)
+        check_comparable(replace(constraint, reference=None), ())  # whether the reference is a group, the data will say
 
     @property
     def asked(self) -> dict[str, Any]:

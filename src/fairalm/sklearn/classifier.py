@@ -20,7 +20,7 @@ from fairalm.exceptions import InputError
 from fairalm.game import Predictor, play
 from fairalm.methods import Method, Unconstrained
 from fairalm.outcome import Outcome
-from fairalm.parameters import ConstrainedEstimator
+from fairalm.parameters import MethodEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
 from fairalm.sklearn.inputs import check_X, check_y
@@ -46,7 +46,7 @@ def _is_one_model(self: FairALMClassifier) -> bool:
     return self.predictor in ("single", "last") and bool(_members_have("decision_function")(self))
 
 
-class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
+class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
     """A classifier that meets a fairness constraint, by Algorithm 1 over any estimator that takes `sample_weight`.
 
     Each round fits the estimator to weights that answer the gap of the round before. The protected attribute is

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
@@ -15,7 +15,6 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Groups, check_binary, check_same_index
 from fairalm.arrays import FloatArray
-from fairalm.cells import Compared
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
@@ -23,7 +22,9 @@ from fairalm.frontier.curve import Frontier, Point, Sample
 from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.limits import Asked
 from fairalm.frontier.table import baseline_table, curve_table, figures_of
+from fairalm.measures import definition_of
 from fairalm.measures.weights import check_weights
+from fairalm.parameters import ConstrainedEstimator
 from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import Rows, UnknownGroups, read_groups
@@ -34,7 +35,7 @@ TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40
 RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
 
 
-class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
     """A classifier that is fitted once and then answers every constraint, tolerance, cost and acceptance rate.
 
     It estimates the probability of each label and group for every row, with the given estimator and a classifier of the
@@ -154,7 +155,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         constraints = self._constraints(self.constraint)
         populations = populations_of(constraints)
-        template = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        template = self._template()
         membership = template if self.membership is None else self.membership
         check_has_probabilities("estimator", template)
         check_has_probabilities("membership", membership)
@@ -177,8 +178,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         rows = Rows(X, positive, y, known, groups.n_groups, weight)
         if self.missing == "drop" and not rows.known.all():
             rows = rows.part(np.flatnonzero(rows.known))
-        compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
-        rows.check(constraints, groups, classes, compared)
+        rows.check(constraints, groups, classes)
         rng = check_random_state(self.random_state)
         most_likely = (rows.group if rows.group.ndim == 1 else rows.group.argmax(axis=1)).astype(np.int64)
         fold = stratified_folds(rows.positive, most_likely, self.n_folds, rng)
@@ -190,7 +190,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.groups_ = groups.labels
         self.estimator_ = self._model.estimator
         self.n_oracle_calls_ = (self.n_folds + 1) * (1 + len(populations))
-        self._sample = _sample(joint, plain, rows, groups, compared)
+        self._sample = _sample(joint, plain, rows, groups)
         self._asked = Asked(constraints=constraints)
         self._solve_curve()
         self.baselines_ = baseline_table(constraints, self._sample)
@@ -212,7 +212,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         tol, ratio : float, optional
-            In place of the constraint's own.
+            Bound the difference, or the ratio, by this in place of the constraint's own.
         constraint : Constraint, str, or a list of them, optional
             In place of the one given to the classifier.
         acceptance : float, optional
@@ -225,8 +225,13 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self, "_sample")
         constraints = self._asked.constraints if constraint is None else self._constraints(constraint)
-        changes: dict[str, Any] = {name: value for name, value in (("tol", tol), ("ratio", ratio)) if value is not None}
-        constraints = tuple(replace(own, **changes) for own in constraints)
+        if tol is not None and ratio is not None:
+            raise InputError(
+                "Pass {tol} or {ratio}, not both: one bounds a difference, the other a ratio.", tol=None, ratio=None
+            )
+        if tol is not None or ratio is not None:
+            changes: dict[str, Any] = {"ratio": ratio} if tol is None else {"tol": tol, "ratio": None}
+            constraints = tuple(replace(own, **changes) for own in constraints)
         for own in constraints:
             if own.target is not None and own.target != self._model.target:
                 raise InputError(
@@ -253,11 +258,16 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.decision_function(check_X(self, X, reset=False))
 
+    def _template(self) -> Any:
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+
     def _constraints(self, given: Any) -> tuple[Constraint, ...]:
         several = given if isinstance(given, (list, tuple)) else [given]
         if not several:
             raise InputError("`constraint` is an empty list: name at least one.")
         constraints = tuple(as_constraint(one, plain=False) for one in several)
+        for one in constraints:
+            definition_of(one)  # refuses rates that cannot be measured
         if len({repr(one.target) for one in constraints}) > 1:
             raise InputError("The constraints have different targets: give them one.")
         return constraints
@@ -298,8 +308,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if self.estimator is not None:
-            tags.input_tags = get_tags(self.estimator).input_tags
+        tags.input_tags = get_tags(self._template()).input_tags
         tags.classifier_tags.multi_class = False
         return tags
 
@@ -313,10 +322,10 @@ def _distance(one: Asked, other: Asked) -> float:
     return sum(abs(a.tol - b.tol) + abs((a.ratio or 0) - (b.ratio or 0)) for a, b in pairs)
 
 
-def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups, compared: Compared | None) -> Sample:
+def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups) -> Sample:
     """The rows that the program is solved on: those whose group is known."""
     known = rows.known
     joint = Joint(joint.target[known], {name: part[known] for name, part in joint.members.items()})
     weight = np.ones(int(known.sum())) if rows.weight is None else rows.weight[known]
     names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
-    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight, compared)
+    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight)

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
 
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
@@ -17,6 +18,7 @@ from fairalm.frontier.joint import Joint
 from fairalm.frontier.mending import member_columns, mended, target_columns
 from fairalm.sklearn.labelled_rows import Rows
 from fairalm.sklearn.learner import check_takes_weights
+from sklearn import config_context
 
 
 class LabelAndGroupModel(BaseEstimator):
@@ -89,15 +91,9 @@ def fit_label_and_group(
     members = {}
     for population in populations:
         own = rows.part(rows.of(population))
-        if own.group.ndim == 1:
-            members[population] = _fit(membership, own.X, own.group, own.weight)
-            continue
-        # a row counts for each group with its probability
-        row, group = np.nonzero(own.group)
-        weight = np.asarray(own.group[row, group], dtype=float)
-        if own.weight is not None:
-            weight = weight * own.weight[row]
-        members[population] = _fit(membership, _safe_indexing(own.X, row), group, weight)
+        row, group, weight = own.by_group()
+        model = membership if len(np.unique(group)) > 1 else DummyClassifier()  # a cell of one row is in one fold only
+        members[population] = _fit(model, _safe_indexing(own.X, row), group, weight)
     return LabelAndGroupModel(_fit(estimator, rows.X, rows.labels, rows.weight), members, target, rows.n_groups)
 
 
@@ -107,7 +103,8 @@ def _fit(estimator: Any, X: Any, labels: Any, weight: FloatArray | None) -> Any:
         return model.fit(X, labels)
     if isinstance(model, Pipeline):
         check_takes_weights(model[-1])
-        return model.fit(X, labels, **{f"{model.steps[-1][0]}__sample_weight": weight})
+        with config_context(enable_metadata_routing=False):  # so that the weights need not be requested
+            return model.fit(X, labels, **{f"{model.steps[-1][0]}__sample_weight": weight})
     check_takes_weights(model)
     return model.fit(X, labels, sample_weight=weight)
 

@@ -14,6 +14,7 @@ from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
+from fairalm.frontier.limits import check_comparable
 
 UnknownGroups = Literal["error", "unknown", "drop", "group"]
 
@@ -48,14 +49,24 @@ class Rows:
         inside = {"target": self.positive, "other": ~self.positive, "everyone": np.ones(len(self.positive), dtype=bool)}
         return np.flatnonzero(self.known & inside[population])
 
-    def check(
-        self, constraints: Sequence[Constraint], groups: Groups, classes: tuple[Any, Any], compared: Compared | None
-    ) -> None:
-        """Refuse empty cells, and warn of small ones."""
+    def check(self, constraints: Sequence[Constraint], groups: Groups, classes: tuple[Any, Any]) -> None:
+        """Refuse groups that cannot be compared: no such reference, empty cells; warn of small cells."""
+        compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
+        row, code, weight = self.by_group()
+        if weight is not None:
+            row, code = row[weight > 0], code[weight > 0]
+        for constraint in constraints:
+            check_comparable(constraint, groups.compared)
+            check_cells(constraint, self.positive[row], code, groups.compared, classes, compared)
+
+    def by_group(self) -> tuple[IntArray, IntArray, FloatArray | None]:
+        """Rows, their groups and weights; a row of uncertain group counts for each with its probability."""
+        known = np.flatnonzero(self.known)
         if self.group.ndim == 1:
-            positive, codes = self.positive[self.known], self.group[self.known].astype(np.int64)
-            for constraint in constraints:
-                check_cells(constraint, positive, codes, groups.compared, classes, compared)
+            return known, self.group[known].astype(np.int64), None if self.weight is None else self.weight[known]
+        place, code = np.nonzero(self.group[known])
+        row, share = known[place], np.asarray(self.group[known][place, code], dtype=float)
+        return row, code, share if self.weight is None else share * self.weight[row]
 
 
 def read_groups(
@@ -81,7 +92,14 @@ def read_groups(
             f"`group_probabilities` must have {n} rows and a column for each of at least two groups; got shape"
             f" {table.shape}."
         )
-    off = ~(np.isfinite(table).all(axis=1) & (table >= 0).all(axis=1) & np.isclose(table.sum(axis=1), 1.0, atol=1e-3))
+    unknown = np.isnan(table).all(axis=1)
+    if missing not in ("unknown", "drop") and unknown.any():
+        raise InputError(
+            f"{int(unknown.sum())} of {n} rows of `group_probabilities` are missing: fill them, or pass {{missing}} to"
+            " learn their labels only.",
+            missing="unknown",
+        )
+    off = ~unknown & ~((table >= 0).all(axis=1) & np.isclose(table.sum(axis=1), 1.0, atol=1e-3))
     if off.any():
         raise InputError(
             f"{int(off.sum())} rows of `group_probabilities` are not probabilities that sum to one; the first is row"
