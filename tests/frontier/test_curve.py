@@ -350,7 +350,28 @@ def test_observed_rates_and_their_variances(probabilities):
         weight = sample.weight[own]
         missed = np.average(~sample.plain[own], weights=weight)
         assert rates[0, k] == pytest.approx(missed)
-        assert variances[0, k] == pytest.approx(missed * (1 - missed) * (weight**2).sum() / weight.sum() ** 2)
+        n = weight.sum() ** 2 / (weight**2).sum()
+        smooth = (n * missed + 1) / (n + 2)
+        assert variances[0, k] == pytest.approx(smooth * (1 - smooth) / n)
+        assert variances[0, k] == pytest.approx(missed * (1 - missed) / n, rel=0.05)
+
+
+def test_a_rate_of_a_few_rows_is_not_certain_when_it_is_0():
+    """None out of three: the standard error is about a quarter, not 0."""
+    sample = draw(300, 2)
+    group = np.where(np.cumsum(sample.positive & ~sample.plain) <= 3, 1, 0) * (sample.positive & ~sample.plain)
+    rates, variances = replace(sample, group=group).observed(EqualOpportunity(), sample.plain * 1.0)
+    assert rates[0, 1] == 1
+    assert variances[0, 1] == pytest.approx(0.8 * 0.2 / 3)
+
+
+def test_a_correction_that_no_predictions_can_meet_is_not_returned(sample):
+    """At the edge of what is feasible, corrected limits may contradict each other: the last that did not are kept."""
+    with pytest.raises(InputError) as error:
+        ask(sample, EqualOpportunity(tol=0.02), floor=0.987, acceptance=0.1)
+    nearest = error.value.parameters["acceptance"]
+    for acceptance in nearest + np.array([0, 0.001, 0.002, 0.005]):
+        assert ask(sample, EqualOpportunity(tol=0.02), floor=0.987, acceptance=acceptance).excess < 0.003
 
 
 # Ties.

@@ -44,7 +44,7 @@ def test_figures_are_those_of_the_measures(sample, points):
         own = names == name
         assert figures[f"selection_{name}"] == pytest.approx(chosen[own].mean())
         assert figures[f"tpr_{name}"] == pytest.approx(chosen[own & sample.positive].mean())
-    for name in ("cost", "bound", "certificate", "ties"):
+    for name in ("cost", "bound", "certificate", "ties", "excess"):
         assert figures[name] == getattr(points[0], name)
 
 

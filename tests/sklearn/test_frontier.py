@@ -25,12 +25,14 @@ import sklearn
 from fairalm import (
     Constraint,
     DemographicParity,
+    EqualizedOdds,
     EqualOpportunity,
     ErrorParity,
     FairALMClassifier,
     FrontierClassifier,
     InputError,
     SmallCellWarning,
+    ToleranceWarning,
 )
 from fairalm.cells import Event
 from fairalm.measures import ddp, make_gap_scorer
@@ -94,6 +96,7 @@ class Undecided(LogisticRegression):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
+@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # ties, at the default tolerance
 @pytest.mark.parametrize("target", [0, 1])
 @pytest.mark.parametrize("estimator", [Undecided(), KNeighborsClassifier(4)], ids=["undecided", "neighbours"])
 def test_rows_of_probability_one_half_stay_as_the_plain_model_has_them(data, new, estimator, target):
@@ -204,6 +207,7 @@ def test_attributes_one_by_one():
 # The attribute among the features: a threshold per group.
 
 
+@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # see the next test
 @pytest.mark.parametrize("name", ["equal-opportunity", "demographic-parity", "equalized-odds"])
 def test_a_known_group_has_a_threshold(name, new):
     X, y, s = people(1500)
@@ -218,6 +222,18 @@ def test_a_known_group_has_a_threshold(name, new):
         assert (steps >= 0).all()
         cuts.append(probability[own][chosen[own] == 1].min())
     assert abs(cuts[0] - cuts[1]) > 0.03
+
+
+def test_equalized_odds_of_known_groups_can_need_chance():
+    """A group of whom all are ties: the best classifier draws lots (Hardt et al.), and this one does not."""
+    X, y, s = people(3000)
+    settings = {"constraint": EqualizedOdds(tol=0.05), "membership": DecisionTreeClassifier(max_depth=1)}
+    model = fitted(np.column_stack([X, 20.0 * s]), y, s, n_folds=5, **settings)
+    assert model.gap_ < 0.08
+    with pytest.warns(ToleranceWarning, match="misses a limit by"):
+        strict = model.at(tol=0.0)
+    assert strict.figures_["ties"] > 0.3
+    assert strict.figures_["excess"] > 0.1
 
 
 # Ratios, references, one side.
@@ -646,6 +662,17 @@ def test_not_fitted(data):
             call(FrontierClassifier())
 
 
+def test_a_limit_that_ties_miss_is_warned_of(data):
+    """A full tree says 0 or 1 of every row: there is nothing to choose by."""
+    tree = DecisionTreeClassifier(random_state=0)
+    with pytest.warns(ToleranceWarning, match=r"misses a limit by \d+\.\d points: for \d+\.\d % of the rows both"):
+        model = fitted(*data, estimator=tree, mend=False)
+    assert (model.frontier_["excess"].iloc[:3] > 0.02).all()
+    assert model.frontier_["excess"].iloc[-1] == 0
+    with pytest.warns(ToleranceWarning, match="Choose an estimator with finer probabilities"):
+        model.at(acceptance=0.2)
+
+
 def test_a_search_over_the_tolerance(data):
     X, y, s = data
     with sklearn.config_context(enable_metadata_routing=True):
@@ -701,6 +728,7 @@ def test_pickled(frontier, new):
 # On new rows.
 
 
+@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # ties
 def test_figures_are_of_rows_not_seen():
     """A tree knows every row it was fitted to, and labels by a coin have an error of one half."""
     rng = np.random.default_rng(0)

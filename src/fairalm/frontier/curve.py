@@ -81,8 +81,9 @@ class Sample:
         losses = self.sums(self.weight * abs(self.positive - chosen))
         rates, sizes = cells.means(np.vstack([self.counts, losses]))
         squares = cells.means(np.vstack([self.sums(self.weight**2), losses]))[1]
-        variances = np.clip(rates * (1 - rates), 1e-4, None) * squares / sizes**2
-        return rates, variances
+        n = sizes**2 / squares  # Kish's effective size
+        smooth = (n * rates + 1) / (n + 2)  # none out of three is not certainty
+        return rates, smooth * (1 - smooth) / n
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +104,8 @@ class Point:
         How much more the rule may cost than the best classifier, ties and limits not quite reached included.
     ties : float
         Share of the rows that are ties, all of which the rule decides one way.
+    excess : float
+        By how much the rule exceeds a limit because of that, under the estimated probabilities.
     multipliers, offsets : array, tuple of arrays
         The program's multipliers, and by how much observed rates corrected its own: a start for its neighbours.
     """
@@ -113,6 +116,7 @@ class Point:
     bound: float
     certificate: float
     ties: float
+    excess: float
     multipliers: FloatArray
     offsets: tuple[FloatArray, ...]
 
@@ -150,26 +154,30 @@ class Frontier:
         ]
         offsets = [np.zeros_like(own.constants) for own in rates] if near is None else list(near.offsets)
         start = None if near is None else near.multipliers
+        found: tuple[Program, Solution, tuple[FloatArray, ...]] | None = None
         for number in range(ROUNDS):
             program = self._program(asked, rates, offsets, floors, costs, parts)
             solution = solve(program, start)
             start = solution.multipliers
             if not solution.is_feasible:
-                if number == 0 and not any(offset.any() for offset in offsets):
+                if not any(offset.any() for offset in offsets):
                     raise self._infeasible(asked, program)
                 offsets = [offset / 2 for offset in offsets]
                 continue
+            found = program, solution, tuple(offsets)
             sums = solution.chosen @ parts
             wanted = [
                 self._corrected(constraint, own, solution.chosen, sums)[1]
                 for constraint, own in zip(constraints, rates, strict=True)
             ]
             change = max(abs(new - old).max() for new, old in zip(wanted, offsets, strict=True))
-            if change < SETTLED or number == ROUNDS - 1:
+            if change < SETTLED:
                 break
             share = 1.0 if number == 0 and near is None else 0.5
             offsets = [old + share * (new - old) for new, old in zip(wanted, offsets, strict=True)]
-        return self._point(asked, populations, program, solution, tuple(offsets), total)
+        if found is None:
+            raise self._infeasible(asked, program)
+        return self._point(asked, populations, *found, total)
 
     def _weighted_parts(self, populations: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
         """What each row adds to the sums, and the sums over all rows, shape (populations, groups)."""
@@ -250,7 +258,8 @@ class Frontier:
         left = np.clip(program.limits @ (chosen @ program.parts) - program.bounds, 0.0, None)
         certificate = max(0.0, rank[1] - solution.bound + float(solution.multipliers @ left))
         bound = solution.bound + none_chosen
-        return Point(asked, rule, rank[1] + none_chosen, bound, certificate, ties, solution.multipliers, offsets)
+        cost = rank[1] + none_chosen
+        return Point(asked, rule, cost, bound, certificate, ties, rank[0], solution.multipliers, offsets)
 
     def _infeasible(self, asked: Asked, program: Program) -> InputError:
         """The error for limits that contradict each other, with the nearest acceptance rate at which they do not."""

@@ -11,14 +11,17 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from sklearn import config_context
 
-SMALLEST = 1e-6  # a probability below this counts as this one
+SMALLEST = 1e-3  # a probability below this counts as this one: a forest's 0 does not mean never
 FOLDS, FEWEST = 2, 50  # of the check, and rows of each class that it needs
 
 
 def target_columns(target: FloatArray) -> FloatArray:
-    """What P(target | x) is mended from: the logarithms of both probabilities."""
+    """What P(target | x) is mended from: its log-odds. Without an intercept, one half stays one half.
+
+    So the plain model predicts the same after mending; only how sure it is changes.
+    """
     share = np.clip(target, SMALLEST, 1 - SMALLEST)
-    return np.column_stack([np.log(share), np.log(1 - share)])
+    return np.asarray(np.log(share / (1 - share))[:, None])
 
 
 def member_columns(members: FloatArray, target: FloatArray) -> FloatArray:
@@ -28,11 +31,12 @@ def member_columns(members: FloatArray, target: FloatArray) -> FloatArray:
     depend on that.
     """
     logs = np.log(np.clip(members, SMALLEST, 1.0))
-    odds = target_columns(target)
-    return np.column_stack([logs - logs.mean(axis=1, keepdims=True), odds[:, 0] - odds[:, 1]])
+    return np.column_stack([logs - logs.mean(axis=1, keepdims=True), target_columns(target)])
 
 
-def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray, weight: FloatArray) -> Any:
+def mended(
+    columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray, weight: FloatArray, *, intercept: bool = True
+) -> Any:
     """A logistic regression from the columns to the labels, or None if it does not pay.
 
     It pays if its log loss, on folds of its own, is below that of the probabilities as `given`, shape (n, classes). To
@@ -42,7 +46,7 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
         return None
     weight = weight / weight.mean()
-    model = LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky")
+    model = LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky", fit_intercept=intercept)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     with config_context(enable_metadata_routing=False):  # the weights go to fit, without being requested
         fitted = cross_val_predict(
@@ -53,4 +57,5 @@ def mended(columns: FloatArray, given: FloatArray, labels: BoolArray | IntArray,
     gain = np.log(np.clip(fitted[rows, of_row], SMALLEST, 1)) - np.log(np.clip(given[rows, of_row], SMALLEST, 1))
     if weight @ gain <= 0:
         return None
-    return model.fit(columns, labels, sample_weight=weight)
+    model.fit(columns, labels, sample_weight=weight)
+    return model if intercept or model.coef_.min() > 0 else None  # never against what the plain model says

@@ -30,7 +30,7 @@ def out_of_fold_rates(sample: Sample, chosen: BoolArray) -> GroupRates:
 def figures_of(point: Point, sample: Sample) -> dict[str, Any]:
     """Error, gap and the rates of every group, out of fold, and what the probabilities themselves prove."""
     figures = _figures(point.rule.predict(sample.joint), point.asked.constraints, sample)
-    return figures | {"cost": point.cost, "bound": point.bound, "certificate": point.certificate, "ties": point.ties}
+    return figures | {name: getattr(point, name) for name in ("cost", "bound", "certificate", "ties", "excess")}
 
 
 def baseline_table(constraints: Sequence[Constraint], sample: Sample) -> pd.DataFrame:

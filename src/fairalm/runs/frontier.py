@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,7 +12,7 @@ import pandas as pd
 
 from fairalm._validation import check_choice
 from fairalm.constraints import Constraint
-from fairalm.exceptions import InputError
+from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.frontier.limits import PLAIN, Asked, check_comparable
 from fairalm.methods import Method
 from fairalm.runs.choices import FRONTIER
@@ -150,10 +152,9 @@ def curve_of(classifier: FrontierClassifier, settings: FrontierSettings) -> Curv
         rows = []
         for value in (each / 100 for each in (TOLERANCES if name == "tol" else RATIOS)):
             given: dict[str, Any] = {name: value, **settings.asked}
-            try:
+            with suppress(InputError), warnings.catch_warnings():
+                warnings.simplefilter("ignore", FairALMWarning)  # those of the chosen point have been told
                 rows.append({name: value, **classifier.at(**given).figures_})
-            except InputError:
-                continue
         table = pd.DataFrame(rows)
     chosen = {name: getattr(settings, name), **classifier.model_.figures_}
     return Curve(name, table, classifier.baselines_, chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from fairalm._validation import Attributes, Groups, check_binary, check_same_ind
 from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets import stratified_folds
-from fairalm.exceptions import InputError
+from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.frontier.curve import Frontier, Point, Sample
 from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.limits import Asked
@@ -33,6 +34,8 @@ from fairalm.sklearn.plug_in import PlugInClassifier
 #: The tolerances of the curve, and the ratios of one for a constraint with a ratio.
 TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
 RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
+
+MISSED = 0.02  # by which a limit must be missed for a warning; a tie of one row in a small group is less
 
 
 class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
@@ -300,6 +303,13 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         return Frontier(self._sample).point(asked, near)
 
     def _classifier(self, point: Point) -> PlugInClassifier:
+        if point.excess > MISSED:
+            text = (
+                f"The classifier misses a limit by {100 * point.excess:.1f} points: for {100 * point.ties:.1f} % of the"
+                " rows both predictions cost the same, and it can only predict them alike. Choose an estimator with"
+                " finer probabilities, such as boosting in place of a single tree."
+            )
+            warnings.warn(ToleranceWarning(text), stacklevel=3)
         classifier = PlugInClassifier(self._model, point.rule, self.classes_)
         classifier.cost_, classifier.bound_, classifier.certificate_ = point.cost, point.bound, point.certificate
         classifier.figures_ = figures_of(point, self._sample)

@@ -143,7 +143,7 @@ def find_mending(joint: Joint, rows: Rows) -> tuple[Any, dict[str, Any]]:
     """What mends out-of-fold probabilities of these rows; None, or nothing, where they are right as they are."""
     weight = np.ones(len(joint.target)) if rows.weight is None else rows.weight
     both = np.column_stack([1 - joint.target, joint.target])
-    mend_target = mended(target_columns(joint.target), both, rows.positive, weight)
+    mend_target = mended(target_columns(joint.target), both, rows.positive, weight, intercept=False)
     target = mend(joint, mend_target, {}).target
     mend_members: dict[str, Any] = {}
     for population, given in joint.members.items():
