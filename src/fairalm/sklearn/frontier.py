@@ -22,7 +22,7 @@ from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.frontier.curve import Frontier, Point, Sample
 from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.limits import Asked
-from fairalm.frontier.table import curve_table, figures_of
+from fairalm.frontier.table import baseline_table, curve_table, figures_of
 from fairalm.measures import definition_of
 from fairalm.measures.weights import check_weights
 from fairalm.parameters import ConstrainedEstimator
@@ -76,8 +76,10 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
     frontier_ : DataFrame
         The trade-off: one row per tolerance, with error, gap and rates of every group out of fold, intervals, and the
         certificate.
+    baselines_ : DataFrame
+        The same figures of the plain model, out of fold, and of the two constants.
     model_ : PlugInClassifier
-        What `predict` uses: the point for `constraint`.
+        What `predict` uses: the point for `constraint`, or the one that :meth:`use` chose.
     estimator_ : fitted estimator
         The plain model, fitted to all rows.
     error_, gap_ : float
@@ -194,10 +196,8 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         self._sample = _sample(joint, plain, rows, groups)
         self._asked = Asked(constraints=constraints)
         self._solve_curve()
-        self.model_ = self.at()
-        self.error_, self.gap_ = self.model_.error_, self.model_.gap_
-        self.certificate_ = self.model_.certificate_
-        return self
+        self.baselines_ = baseline_table(constraints, self._sample)
+        return self.use()
 
     def at(
         self,
@@ -244,8 +244,15 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         asked = Asked(constraints=constraints, acceptance=acceptance, cost_fp=cost_fp, cost_fn=cost_fn, floor=floor)
         return self._classifier(self._point(asked))
 
+    def use(self, **asked: Any) -> FrontierClassifier:
+        """Predict with another point from now on; parameters as in :meth:`at`."""
+        self.model_ = self.at(**asked)
+        self.error_, self.gap_ = self.model_.error_, self.model_.gap_
+        self.certificate_ = self.model_.certificate_
+        return self
+
     def predict(self, X: Any) -> Any:
-        """Labels, within the constraint given to the classifier."""
+        """Labels, within the constraint given to the classifier, or at the point that :meth:`use` chose."""
         check_is_fitted(self)
         return self.model_.predict(check_X(self, X, reset=False))
 
