@@ -21,8 +21,8 @@ Protocol, fixed before the test parts were looked at:
 - What the validation parts decided beyond that: that held-out rows mend the label's probabilities by those of the
   groups too (halves of Waterbirds' validation part, one as held-out rows and one to judge). CelebA's penalty stays as
   it was.
-- Everything that is measured on the test parts is reported. They were measured twice: after the first run the mending of
-  out-of-fold probabilities was changed so that it leaves the plain head's predictions alone, as FrontierClassifier's
+- Everything that is measured on the test parts is reported. They were measured twice: after the first run the mending
+  of out-of-fold probabilities was changed so that it leaves the plain head's predictions alone, as FrontierClassifier's
   does, and the solver was replaced by its final version. Nothing was chosen by the first run's figures.
 - Measures: error and DEO with 95 % intervals; the signed gap, the false negative rate of the first group (women; land)
   minus that of the second; the floor, the mean DEO that a model without a gap shows on these rows by chance; and the

@@ -217,6 +217,6 @@ def test_weights_separate_attributes_and_several_groups(run, people, tmp_path):
 
 @pytest.mark.parametrize("varied", list(SHOWN))
 def test_the_printed_rows_are_on_the_curve(varied):
-    from fairalm.sklearn.frontier import RATIOS, TOLERANCES
+    from fairalm.frontier.trade_off import RATIOS, TOLERANCES
 
     assert {100 * value for value in SHOWN[varied]} <= set(TOLERANCES if varied == "tol" else RATIOS)

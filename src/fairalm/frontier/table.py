@@ -57,11 +57,17 @@ def _figures(chosen: BoolArray, constraints: Sequence[Constraint], sample: Sampl
     return figures
 
 
-def curve_table(name: str, values: Sequence[float], points: Sequence[Point], sample: Sample) -> pd.DataFrame:
+def curve_table(
+    name: str,
+    values: Sequence[float],
+    points: Sequence[Point],
+    figures: Sequence[dict[str, Any]],
+    sample: Sample,
+) -> pd.DataFrame:
     """One row per point: the tolerance or ratio, the figures, and the weights of the rule."""
     rows = []
-    for value, point in zip(values, points, strict=True):
-        own = {name: float(value)} | figures_of(point, sample)
+    for value, point, known in zip(values, points, figures, strict=True):
+        own = {name: float(value)} | known
         for population, weights in zip(point.rule.populations, point.rule.weights, strict=True):
             names = [str(label) for label in sample.groups.names]
             own |= {f"weight_{population}_{group}": float(w) for group, w in zip(names, weights, strict=True)}

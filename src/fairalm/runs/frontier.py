@@ -14,13 +14,13 @@ from fairalm._validation import check_choice
 from fairalm.constraints import Constraint
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.frontier.limits import PLAIN, Asked, check_comparable
+from fairalm.frontier.trade_off import RATIOS, TOLERANCES
 from fairalm.methods import Method
 from fairalm.runs.choices import FRONTIER
 from fairalm.runs.fits import Fit, timed
 from fairalm.runs.settings import Settings
 from fairalm.runs.source import Samples
 from fairalm.sklearn import FrontierClassifier
-from fairalm.sklearn.frontier import RATIOS, TOLERANCES
 
 Floor = str | float | None
 ASKED = ("acceptance", "cost_fp", "cost_fn", "floor")  # of a point, besides the constraint
