@@ -145,7 +145,7 @@ class Given:
         """P(label, group | x) as the frontier has it, for LinearPost; uniform for a label that no rate needs."""
         p, (model, _) = self.problem, self.frontier(constraint)
         answers = []
-        for joint in (model._sample.joint, model._model.joint(p.X_new)):
+        for joint in (model._trade_off.sample.joint, model._model.joint(p.X_new)):
             uniform = np.full((len(joint.target), p.s.max() + 1), 1 / (p.s.max() + 1))
             members = [joint.members.get(name, joint.members.get("everyone", uniform)) for name in ("other", "target")]
             labels = (1 - joint.target, joint.target)

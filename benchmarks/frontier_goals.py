@@ -40,6 +40,7 @@ from sklearn.model_selection import train_test_split
 from fairalm import DemographicParity, EqualizedOdds, EqualOpportunity, FrontierClassifier
 from fairalm.datasets import load, preprocess
 from fairalm.frontier.program import Program, solve
+from fairalm.frontier.trade_off import TradeOff
 from fairalm.measures import group_rates, measure_of
 
 ESTIMATORS = {
@@ -218,7 +219,12 @@ def speed():
                 lambda model=model, X=features: model.fit(X, y, sensitive_features=s),
                 unit,
             )
-            add(f"{estimator}, {name}: the curve again", model._solve_curve, unit)
+            curve = model._trade_off
+            add(
+                f"{estimator}, {name}: the curve again",
+                lambda curve=curve: TradeOff.of(curve.sample, curve.constraints, curve.target),
+                unit,
+            )
             add(f"{estimator}, {name}: at(tol=0.013)", lambda model=model: model.at(tol=0.013), unit)
     program = made_up(1_000_000, 10)
     solution, _ = add("10^6 rows, 10 groups, equal opportunity", lambda: solve(program), None)

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from fairalm import FairALMClassifier
+import fairalm
+from fairalm import FairALMClassifier, FrontierClassifier
 from fairalm.cli import app
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import load_german, preprocess
@@ -112,6 +113,18 @@ def test_scikit_learn(own, german):
     assert model.gap_ == pytest.approx(by_hand.value)
 
 
+def test_frontier(own, german, tmp_path):
+    X, y, groups = german
+    model = FrontierClassifier(constraint=own.ErrorAndOpportunity(tol=0.02), n_folds=3, random_state=0)
+    model.fit(X, y, sensitive_features=groups)
+    strict, loose = model.at(tol=0.01), model.at(tol=1.0)
+    assert strict.gap_ < loose.gap_
+    assert len(model.frontier_) == 20
+    fairalm.save(model, tmp_path / "model.skops")
+    loaded = fairalm.load(tmp_path / "model.skops", trusted=["own.ErrorAndOpportunity"])
+    assert (loaded.at(tol=0.01).predict(X) == strict.predict(X)).all()
+
+
 def test_constrained_loss(own):
     torch = pytest.importorskip("torch")
     from fairalm.nn import ConstrainedLoss
@@ -176,10 +189,29 @@ def test_last_layer(own, images):
     assert fit_last_layer(few, **settings).history["gap"].notna().all()
 
 
-def test_command_line_report_and_card(own, tmp_path, cli):
+@pytest.fixture
+def people(tmp_path):
     table = pd.DataFrame({"skill": np.arange(400) % 7, "sex": ["F", "M"] * 200})
     table["hired"] = np.where(table.skill + (table.sex == "M") + np.arange(400) % 3 > 5, "yes", "no")
-    table.to_csv("people.csv", index=False)
+    table.to_csv(tmp_path / "people.csv", index=False)
+
+
+def test_frontier_on_the_command_line(own, people, tmp_path, cli):
+    columns = ("--target", "hired", "--protected", "sex")
+    code, out, err = cli(
+        "frontier", "people.csv", *columns, "--constraint", "own:ErrorAndOpportunity", "--tol", "0.1", "-o", "r"
+    )
+    assert code == 0, err
+    assert "error and opportunity gap" in out
+    assert "10 points <- chosen" in out
+    assert "error and opportunity gap" in (tmp_path / "r" / "report.html").read_text()
+    trusted = ("--trusted", "own.ErrorAndOpportunity")
+    for number, options in enumerate(((), ("--tol", "0.01"))):
+        code, _, err = cli("predict", "r", "people.csv", *options, *trusted, "-o", f"{number}.csv")
+        assert code == 0, err
+
+
+def test_command_line_report_and_card(own, people, tmp_path, cli):
     names = ("--constraint", "own:ErrorAndOpportunity", "--method", "own:L1Penalty")
     code, out, err = cli("train", "people.csv", "--target", "hired", "--protected", "sex", *names, "-o", "r")
     assert code == 0, err

@@ -22,7 +22,7 @@ def test_version_and_help_through_the_console(console):
     assert "Aborted" not in out
 
 
-@pytest.mark.parametrize("command", ["demo", "train", "predict", "audit", "compare", "list"])
+@pytest.mark.parametrize("command", ["demo", "train", "frontier", "predict", "audit", "compare", "list"])
 def test_help_teaches(run, command):
     code, out, _ = run(command, "--help")
     assert code == 0
@@ -40,7 +40,7 @@ def test_list_names_everything(run):
         assert f"  {name} " in out
     listed = json.loads(run("list", "--json")[1])
     assert list(listed) == ["data sets", "constraints", "methods", "estimators"]
-    assert set(listed["methods"]) == set(METHODS)
+    assert set(listed["methods"]) == {*METHODS, "frontier"}
 
 
 @pytest.fixture

@@ -142,6 +142,8 @@ def test_describe_says_all_that_a_page_needs():
                 'Each of the rates in "Equal shares of rejected people, and equal error among those with the target"'
                 " may differ between groups by at most 2 points."
             ),
+            "kind": "difference",
+            "reference": None,
             "rates": ["rejection, all", "fnr"],
             "definitions": {
                 "rejection, all": [["tn", "fn"], ["tp", "fp", "tn", "fn"]],

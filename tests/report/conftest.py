@@ -52,6 +52,13 @@ def trained(folder, table):
 
 
 @pytest.fixture(scope="session")
+def frontier(folder, table):
+    """A run that has a curve."""
+    call("frontier", table, "--target", "hired", "--protected", "sex", "--tol", "0.05", "-o", folder / "frontier")
+    return folder / "frontier"
+
+
+@pytest.fixture(scope="session")
 def compared(folder, table):
     args = ("--target", "hired", "--protected", "sex", "--seeds", 2, "--methods", "secant,augmented,reweight")
     call("compare", table, *args, "-o", folder / "compared.json")

@@ -39,6 +39,7 @@ def root(
       fairalm demo          the methods side by side, in a table and a figure
       fairalm train adult   a fair model on data that is shipped
       fairalm train people.csv --target hired --protected sex
+      fairalm frontier people.csv --target hired --protected sex
     """
 
 

@@ -13,11 +13,12 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from fairalm.cells import Cells
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
 from fairalm.methods import METHODS
 from fairalm.runs import images, nets
-from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, NETS
+from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, FRONTIER, NETS, WITH_PROBABILITIES
 from fairalm.runs.settings import MAX_ITER, SIGNALS, default_method, default_signal
 from fairalm.sklearn.classifier import PREDICTORS
 
@@ -28,7 +29,11 @@ Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same s
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
 OutFile = Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="File to write as well.")]
-RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder that fairalm train wrote.")]
+NewRun = Annotated[
+    Path | None,
+    Option("-o", "--out", metavar="RUN", help="Folder to write.", show_default="runs/DATA-CONSTRAINT-METHOD"),
+]
+RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder that fairalm train or frontier wrote.")]
 EPOCHS = f"{nets.EPOCHS}; for images, {images.EPOCHS}"
 BATCH_SIZE = f"{nets.BATCH_SIZE}; for images, {images.BATCH_SIZE}"
 OWN = "or module:Class of your own"
@@ -41,7 +46,7 @@ def text(metavar: str, help: str, **more: Any) -> Any:
 
 def number(kind: Any, help: str, **more: Any) -> Any:
     """The type of an option that takes a number."""
-    return Annotated[kind, Option(metavar="X" if kind is float else "N", help=help, **more)]
+    return Annotated[kind, Option(metavar="X" if kind in (float, float | None) else "N", help=help, **more)]
 
 
 #: Options of :class:`fairalm.runs.Source`.
@@ -95,7 +100,7 @@ TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
     "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join((*ESTIMATORS, *NETS))}.")],
     "method": text(
         "NAME",
-        f"Method: {', '.join(METHODS)}; for images also {ADVERSARIAL}; {OWN}.",
+        f"Method: {', '.join((*METHODS, FRONTIER))}; for images also {ADVERSARIAL}; {OWN}.",
         show_default=f"{default_method('logistic')}; for a net, {default_method('mlp')}",
     ),
     "eta": Annotated[float | None, Option(metavar="X", help="Step size of the method, if it has one.")],
@@ -116,6 +121,33 @@ TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
     "batch_size": number(int | None, "Nets only: rows per step.", min=1, show_default=BATCH_SIZE),
     "device": text("NAME", "Nets only: cpu, cuda or mps.", show_default="cpu"),
     "weights": text("FILE", "Images only: ImageNet weights to begin with, or 'imagenet'."),
+    "seed": Seed,
+}
+#: Options of :class:`fairalm.runs.Choice`: a point of the frontier.
+POINT: dict[str, Any] = {
+    "tol": number(float | None, "Tolerance: 0.01 lets rates differ by one point."),
+    "ratio": number(float | None, "Bound a ratio of rates in place of a difference: 0.8 is the four-fifths rule."),
+    "acceptance": number(float | None, "Share of all people predicted positive, between 0 and 1."),
+    "cost_fp": number(float | None, "What it costs to predict positive where that is wrong."),
+    "cost_fn": number(float | None, "What it costs not to predict positive where that is right."),
+    "floor": text(
+        "plain|X",
+        "No levelling down: no group's share predicted positive (its TPR, for equal-opportunity and equalized-odds) may"
+        " fall below the plain model's, or below X.",
+    ),
+}
+LINEAR = [name for name, kind in CONSTRAINTS.items() if Cells.of(kind(), n_groups=2).is_linear]
+#: Options of :class:`fairalm.runs.FrontierSettings`.
+FRONTIER_SETTINGS: dict[str, Any] = {
+    "constraint": Annotated[str, Option(metavar="NAME", help=f"Constraint: {', '.join(LINEAR)}; {OWN}.")],
+    **POINT,
+    "tol": SETTINGS["tol"],
+    "reference": text("GROUP", "Compare each group with this one, not with every other."),
+    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join(WITH_PROBABILITIES)}.")],
+    "folds": number(int, "Folds of the out-of-fold probabilities; the fits are twice or more (N + 1).", min=2),
+    "cost_fp": number(float, "What it costs to predict positive where that is wrong."),
+    "cost_fn": number(float, "What it costs not to predict positive where that is right."),
+    "test_size": SETTINGS["test_size"],
     "seed": Seed,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,10 +21,11 @@ from fairalm.files import to_json, write_atomic, write_csv
 from fairalm.measures.text import percent
 from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
+from fairalm.report.figures import write_figure
 from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
 from fairalm.report.words import constraint_sentence, weight_sentence
-from fairalm.runs import Samples
+from fairalm.runs import Samples, Settings, Source
 
 
 def print_json(result: Any) -> None:
@@ -85,6 +87,14 @@ def working(text: str) -> AbstractContextManager[Any]:
     return progress_bar(None, shown=is_terminal(), text=text)
 
 
+def new_run(out: Path | None, source: Source, settings: Settings) -> Path:
+    """The folder of a run: the given one, or one named after what is trained."""
+    if out is not None:
+        return out
+    name, chosen = re.sub(r"[^\w.-]+", "-", Path(source.data).stem), settings.to_dict()
+    return Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
+
+
 def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:
     """Refuse a file of another kind, or one that exists, before any work."""
     if out is None:
@@ -108,6 +118,20 @@ def write_table(out: Path, table: pd.DataFrame) -> None:
     except ImportError as error:
         raise ImportError('Writing .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
     write_atomic(out, buffer.getvalue())
+
+
+def write_picture(run: Path, picture: Path) -> str:
+    """Write the curve of a frontier; the line that says where it is, or what to install."""
+    try:
+        facts = gather([run])
+        curve = facts["frontier"]
+        title = f"{facts['title']}. {curve['title']} Training people, out of fold, with 95 % intervals."
+        if curve["outside"]:
+            title += f" Above the picture: {'; '.join(curve['outside'])}."
+        write_figure(picture, facts, "frontier", title=title)
+    except ImportError as error:
+        return f"No picture. {error}."
+    return f"Picture: {picture}"
 
 
 def write_report(run: RunSource, page: Path) -> str:

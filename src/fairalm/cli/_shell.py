@@ -22,6 +22,7 @@ USER_ERROR = 2
 COMMANDS = {
     "demo": "Show every method at work on shipped data, in a table and a figure.",
     "train": "Train a fair model and measure it on rows it has not seen.",
+    "frontier": "Fit once, see the whole trade-off, and choose a point of it.",
     "predict": "Predict the labels of a table with a trained model.",
     "audit": "Measure given predictions by group.",
     "compare": "Compare methods on one table over several splits.",

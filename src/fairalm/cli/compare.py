@@ -16,10 +16,12 @@ from fairalm.measures.text import plus_minus
 from fairalm.methods import DEFAULT_METHOD
 from fairalm.runs import Comparison, Settings, Source
 from fairalm.runs import compare as compare_methods
+from fairalm.runs.choices import FRONTIER
 from fairalm.runs.comparison import COMPARED, GRADIENT, PLAIN, THRESHOLD, has_fairlearn
 
 PAGE = Path("fairalm-compare.html")
 DEFAULT = DEFAULT_METHOD["sklearn"].name
+OWN = {FRONTIER: "one point of the curve of fairalm frontier; its time is that of the whole curve"}
 FAIRLEARN = {
     GRADIENT: "fairlearn's ExponentiatedGradient, a random mixture of models",
     THRESHOLD: "fairlearn's ThresholdOptimizer",
@@ -113,7 +115,7 @@ def footnotes(done: Comparison) -> list[str]:
     """The default method, fairlearn's algorithms, and what the marks mean."""
     methods = {result.method for result in done.results}
     notes = [f"{DEFAULT}: the default of fairalm, untuned."] if DEFAULT in methods else []
-    notes += [f"{method}: {words}." for method, words in FAIRLEARN.items() if method in methods]
+    notes += [f"{method}: {words}." for method, words in (OWN | FAIRLEARN).items() if method in methods]
     if THRESHOLD in methods:
         columns = ", ".join(done.samples.data.protected)
         others = f"so do the others here, which use {columns}" if done.samples.with_protected else "the others do not"

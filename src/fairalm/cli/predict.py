@@ -12,12 +12,20 @@ from fairalm.cli._output import check_out, print_json, working, write_table
 from fairalm.console import say_path
 from fairalm.files import read_json
 from fairalm.measures.text import percent
+from fairalm.runs import Choice
 from fairalm.runs import predict as predict_rows
 
+POINT = opt.POINT | {
+    "tol": opt.number(float | None, "Runs of the frontier only: bound a difference by this."),
+    "ratio": opt.number(float | None, "Runs of the frontier only: bound a ratio by this."),
+}
 
+
+@opt.takes(choice=(Choice, POINT))
 def predict(
     run: opt.RunFolder,
     data: opt.Data,
+    choice: Choice,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="A .csv or .parquet file to write.")],
     trusted: Annotated[
         list[str] | None,
@@ -34,12 +42,17 @@ def predict(
     where the model has one, score (of the positive label; it orders people, and is no calibrated probability). The
     protected column is needed only if the model was trained with it.
 
+    A run of fairalm frontier holds every point of its curve: --tol, --ratio, --acceptance, --cost-fp, --cost-fn and
+    --floor choose another one than the run's own, without training. What you leave out stays as the run has it.
+
     For example:
       fairalm predict runs/hired new_people.csv -o predicted.csv
+      fairalm predict runs/curve new_people.csv --tol 0.02 -o predicted.csv
+      fairalm predict runs/curve new_people.csv --acceptance 0.3 -o accepted.csv
     """
     check_out(out, (".csv", ".parquet"), overwrite)
     with working(f"predicting {data}"):
-        table = predict_rows(run, data, trusted=trusted or ())
+        table = predict_rows(run, data, choice, trusted=trusted or ())
         write_table(out, table)
     config = read_json(run / "config.json")
     share = float((table["prediction"] == config["positive"]).mean())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,10 +33,7 @@ def train(
     resume: Annotated[
         bool, typer.Option("--resume", help="Nets only: go on where a run into the same RUN was stopped.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="RUN", help="Folder to write.", show_default="runs/DATA-CONSTRAINT-METHOD"),
-    ] = None,
+    out: opt.NewRun = None,
     overwrite: opt.Overwrite = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -65,9 +60,7 @@ def train(
       fairalm train faces.csv --image-column image --target over30
           --protected gender --estimator last-layer
     """
-    if out is None:
-        name, chosen = re.sub(r"[^\w.-]+", "-", Path(source.data).stem), settings.to_dict()
-        out = Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
+    out = output.new_run(out, source, settings)
     check_new_folder(out, overwrite=overwrite)
     checkpoint = out.with_name(f"{out.name}.checkpoint") if settings.estimator in NETS else None
     with torchrun(settings) as is_first:
@@ -84,7 +77,8 @@ def train(
         return
     show(done)
     model = "model.pt, settings.json, history.json, plain, test.csv" if settings.reads_images else "model.skops"
-    console.say_path(f"Written to {out}: {model}, config.json, history.csv, metrics.json")
+    rounds = "frontier.csv" if settings.is_frontier else "history.csv"
+    console.say_path(f"Written to {out}: {model}, config.json, {rounds}, metrics.json")
     console.say_path(page)
 
 
@@ -96,6 +90,13 @@ def _where(done: Run) -> str:
 
 def show(done: Run) -> None:
     """Print a run: the people, what was asked for, and the figures."""
+    show_question(done)
+    console.say()
+    show_figures(done)
+
+
+def show_question(done: Run) -> None:
+    """Print the people, what was asked for, and how it was trained."""
     config, fair, constraint = done.config, done.fair, done.constraint
     share = f"{percent(config['test_size'])} of them, seed {config['seed']}" if config["test_size"] else ""
     rows = f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others"
@@ -109,18 +110,23 @@ def show(done: Run) -> None:
         f"Method {config['method']} on {config['estimator']}: {rounds} in {fair.seconds:.1f} s;"
         f" the plain model in {done.plain.seconds:.1f} s. Gap {_where(done)} {100 * fair.model.gap_:.2f} %."
     )
-    console.say()
-    before, after = done.plain.measures, fair.measures
+
+
+def show_figures(done: Run) -> None:
+    """Print the figures of the fair and the plain model on the test people."""
+    constraint = done.constraint
+    before, after = done.plain.measures, done.fair.measures
     titles = {name: kind.title for name, kind in MEASURES.items() if kind.kind != "ratio"}
-    titles[constraint.measure] = f"{constraint.title} <- constraint"
-    order = sorted(titles, key=lambda name: (name != "error", name != constraint.measure))
+    judged = definition_of(constraint)
+    titles[judged.name] = f"{judged.title} <- constraint"
+    order = sorted(titles, key=lambda name: (name != "error", name != judged.name))
     console.print_table(
         ["on the test people, 95 % intervals", "plain model", "fair model"],
         [(titles[name], before[name], after[name]) for name in order],
     )
     console.say()
     _show_changes(done)
-    console.say(verdict_sentence(after[constraint.measure], constraint))
+    console.say(verdict_sentence(after[judged.name], constraint))
     for note in dict.fromkeys(after[name].note for name in order if after[name].value is not None):
         if note:
             console.say(f"Note: {note}.")

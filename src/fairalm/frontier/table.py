@@ -10,6 +10,7 @@ import pandas as pd
 
 from fairalm._validation import Groups
 from fairalm.arrays import BoolArray
+from fairalm.constraints import Constraint
 from fairalm.frontier.curve import Point, Sample
 from fairalm.measures import GroupRates, measure_of
 from fairalm.measures.rates import count
@@ -28,9 +29,23 @@ def out_of_fold_rates(sample: Sample, chosen: BoolArray) -> GroupRates:
 
 def figures_of(point: Point, sample: Sample) -> dict[str, Any]:
     """Error, gap and the rates of every group, out of fold, and what the probabilities themselves prove."""
-    rates = out_of_fold_rates(sample, point.rule.predict(sample.joint))
+    figures = _figures(point.rule.predict(sample.joint), point.asked.constraints, sample)
+    return figures | {name: getattr(point, name) for name in ("cost", "bound", "certificate", "ties", "excess")}
+
+
+def baseline_table(constraints: Sequence[Constraint], sample: Sample) -> pd.DataFrame:
+    """The plain model, and the two classifiers that predict the same for everyone."""
+    everyone = np.ones(len(sample.plain), dtype=bool)
+    predictions = {"plain": sample.plain, "everyone": everyone, "nobody": ~everyone}
+    return pd.DataFrame(
+        [{"model": name} | _figures(chosen, constraints, sample) for name, chosen in predictions.items()]
+    )
+
+
+def _figures(chosen: BoolArray, constraints: Sequence[Constraint], sample: Sample) -> dict[str, Any]:
+    rates = out_of_fold_rates(sample, chosen)
     error = measure_of("error", rates)
-    gaps = [measure_of(constraint, rates) for constraint in point.asked.constraints]
+    gaps = [measure_of(constraint, rates) for constraint in constraints]
     gap = max(gaps, key=lambda gap: -1.0 if gap.value is None else gap.value)
     figures: dict[str, Any] = {}
     for name, measure in (("error", error), ("gap", gap)):
@@ -39,14 +54,20 @@ def figures_of(point: Point, sample: Sample) -> dict[str, Any]:
     for rate in ("tpr", "selection"):
         values = rates.value(rate)
         figures |= {f"{rate}_{name}": float(value) for name, value in zip(rates.names, values, strict=True)}
-    return figures | {name: getattr(point, name) for name in ("cost", "bound", "certificate", "ties", "excess")}
+    return figures
 
 
-def curve_table(name: str, values: Sequence[float], points: Sequence[Point], sample: Sample) -> pd.DataFrame:
+def curve_table(
+    name: str,
+    values: Sequence[float],
+    points: Sequence[Point],
+    figures: Sequence[dict[str, Any]],
+    sample: Sample,
+) -> pd.DataFrame:
     """One row per point: the tolerance or ratio, the figures, and the weights of the rule."""
     rows = []
-    for value, point in zip(values, points, strict=True):
-        own = {name: float(value)} | figures_of(point, sample)
+    for value, point, known in zip(values, points, figures, strict=True):
+        own = {name: float(value)} | known
         for population, weights in zip(point.rule.populations, point.rule.weights, strict=True):
             names = [str(label) for label in sample.groups.names]
             own |= {f"weight_{population}_{group}": float(w) for group, w in zip(names, weights, strict=True)}

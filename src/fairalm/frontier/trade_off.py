@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import pandas as pd
+
 from fairalm.constraints import Constraint, as_constraint
-from fairalm.exceptions import InputError
+from fairalm.exceptions import InputError, ToleranceWarning
 from fairalm.frontier.curve import Frontier, Point, Sample
 from fairalm.frontier.limits import Asked
 from fairalm.frontier.table import curve_table, figures_of
@@ -15,6 +18,8 @@ from fairalm.measures import definition_of
 #: The tolerances of the curve, and the ratios of one for a constraint with a ratio.
 TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
 RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
+
+MISSED = 0.02  # by which a limit must be missed for a warning; a tie of one row in a small group is less
 
 
 def as_constraints(given: Any) -> tuple[Constraint, ...]:
@@ -34,6 +39,7 @@ def as_constraints(given: Any) -> tuple[Constraint, ...]:
     return constraints
 
 
+@dataclass(frozen=True, eq=False)
 class TradeOff:
     """The curve of a sample, solved once, and a point for whatever else is asked.
 
@@ -44,26 +50,34 @@ class TradeOff:
         What the curve is about, each with the tolerance that :meth:`at` falls back to.
     target : label
         The label that the sample's probabilities are those of.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row per tolerance, or per ratio.
+    points, figures : lists
+        The points of the curve, and their figures.
     """
 
-    def __init__(self, sample: Sample, constraints: tuple[Constraint, ...], target: Any) -> None:
-        self.sample, self.constraints, self.target = sample, constraints, target
-        self._points: list[Point] = []
-        frontier = Frontier(sample)
-        name = "tol" if constraints[0].ratio is None else "ratio"
-        values = [value / 100 for value in (TOLERANCES if name == "tol" else RATIOS)]
+    sample: Sample
+    constraints: tuple[Constraint, ...]
+    target: Any
+    points: list[Point]
+    figures: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, sample: Sample, constraints: tuple[Constraint, ...], target: Any) -> TradeOff:
+        """Solve for all points of the curve, each beginning where the one before ended."""
+        frontier, points = Frontier(sample), []
+        name, values = _varied(constraints)
         near = None
-        for value in values:  # each point begins where the one before ended
+        for value in values:
             change: dict[str, Any] = {name: value}
             own = tuple(replace(c, **change) if (c.ratio is None) == (name == "tol") else c for c in constraints)
             near = frontier.point(Asked(constraints=own), near)
-            self._points.append(near)
-        self.table = curve_table(name, values, self._points, sample)
+            points.append(near)
+        return cls(sample, constraints, target, points, [figures_of(point, sample) for point in points])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per tolerance, or per ratio."""
+        name, values = _varied(self.constraints)
+        return curve_table(name, values, self.points, self.figures, self.sample)
 
     def at(
         self,
@@ -91,18 +105,32 @@ class TradeOff:
                     f"The frontier was fitted for the target {self.target!r}, not {own.target!r}: fit another for that."
                 )
         asked = Asked(constraints=constraints, acceptance=acceptance, cost_fp=cost_fp, cost_fn=cost_fn, floor=floor)
-        for point in self._points:
+        for point in self.points:
             if point.asked == asked:
                 return point
         near = None
         if asked.acceptance is None and asked.floor is None:  # the same limits as those of the curve, in the same order
-            alike = [point for point in self._points if _kinds(point.asked) == _kinds(asked)]
+            alike = [point for point in self.points if _kinds(point.asked) == _kinds(asked)]
             near = min(alike, key=lambda point: _distance(point.asked, asked), default=None)
         return Frontier(self.sample).point(asked, near)
 
-    def figures(self, point: Point) -> dict[str, Any]:
-        """Error, gap and the rates of every group at a point, out of fold."""
-        return figures_of(point, self.sample)
+    def figures_of(self, point: Point) -> dict[str, Any]:
+        """Error, gap and the rates of every group at a point, out of fold; warns of a limit that ties miss."""
+        if point.excess > MISSED:
+            text = (
+                f"The classifier misses a limit by {100 * point.excess:.1f} points: for {100 * point.ties:.1f} % of the"
+                " rows both predictions cost the same, and it can only predict them alike. Choose an estimator with"
+                " finer probabilities, such as boosting in place of a single tree."
+            )
+            warnings.warn(ToleranceWarning(text), stacklevel=3)
+        known = [figures for own, figures in zip(self.points, self.figures, strict=True) if own is point]
+        return dict(known[0]) if known else figures_of(point, self.sample)
+
+
+def _varied(constraints: tuple[Constraint, ...]) -> tuple[str, list[float]]:
+    """What varies along the curve, "tol" or "ratio", and its values."""
+    name = "tol" if constraints[0].ratio is None else "ratio"
+    return name, [value / 100 for value in (TOLERANCES if name == "tol" else RATIOS)]
 
 
 def _kinds(asked: Asked) -> list[Any]:

@@ -1,7 +1,7 @@
 """Numbers about predictions, each with its interval on data the model was not fitted on."""
 
 from fairalm.measures.binning import bin_scores, merge_bins
-from fairalm.measures.definitions import MEASURES, definition_of, describe
+from fairalm.measures.definitions import MEASURES, definition_of, describe, limit_of
 from fairalm.measures.entry import splits_entry
 from fairalm.measures.gaps import (
     ddp,
@@ -42,6 +42,7 @@ __all__ = [
     "error_parity",
     "fpr_gap",
     "group_rates",
+    "limit_of",
     "make_gap_scorer",
     "measure_all",
     "measure_of",

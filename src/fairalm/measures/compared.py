@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from fairalm._validation import no_such
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.measures.definitions import Definition
 from fairalm.measures.rates import GroupRates
@@ -22,6 +23,7 @@ class ComparedCells:
     """
 
     kind: str  # as in Definition
+    reference: str | None  # as in Definition
     n_attributes: int
     events: tuple[str, ...]  # of the lines, in words
     groups: npt.NDArray[np.object_]
@@ -48,7 +50,26 @@ class ComparedCells:
         ]
         names = lines(np.array(rates.names, dtype=object), "") * len(definition.rates)
         events = tuple(rates.event(share) for share in shares for _ in rates.attributes)
-        return cls(definition.kind, len(rates.attributes), events, np.stack(names), *tables)
+        if definition.reference is not None and definition.reference not in rates.names:
+            raise no_such("group", definition.reference, rates.names)
+        about = (definition.kind, definition.reference, len(rates.attributes), events)
+        return cls(*about, np.stack(names), *tables)
+
+    @property
+    def pairs(self) -> BoolArray:
+        """Which group (second axis) is compared with which (third axis), in each line.
+
+        In a line that has the reference, each is compared with it; for differences, it with each as well.
+        """
+        is_group = self.groups != ""
+        pairs = is_group[:, :, None] & is_group[:, None, :] & ~np.eye(self.groups.shape[1], dtype=bool)
+        if self.reference is None:
+            return np.asarray(pairs)
+        named = self.groups == self.reference
+        against = np.broadcast_to(named[:, None, :], pairs.shape)
+        if self.kind == "difference":
+            against = against | named[:, :, None]
+        return np.asarray(pairs & (against | ~named.any(axis=1)[:, None, None]))
 
     @property
     def n_rows(self) -> int:
@@ -72,7 +93,7 @@ class ComparedCells:
         if short.any():
             return f"undefined ({self._named(is_group & (self.n == 0) & short[:, None])})"
         nowhere = ~self.k.any(axis=1)
-        if self.kind == "ratio" and nowhere.any():
+        if self.kind in ("ratio", "shortfall") and nowhere.any():
             event = self.events[int(np.argmax(nowhere))]
             return f"undefined (every rate is 0{', ' * bool(event)}{event})"
         return ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, Literal
 
 import numpy as np
 
+from fairalm._coding import group_name
 from fairalm._validation import first_line
 from fairalm.cells import Cells
 from fairalm.constraints import CONSTRAINTS, Constraint
@@ -28,14 +29,18 @@ class Definition:
     name: str  # its key in MEASURES and in metrics.json
     rates: Mapping[str, Share]  # compared over the groups, one per event; the worst event counts
     kind: Literal[
-        "overall", "difference", "ratio"
-    ]  # of all groups together; largest minus smallest; smallest over largest
+        "overall", "difference", "ratio", "shortfall"
+    ]  # of all groups together; largest minus smallest; smallest over largest; one minus that
     title: str  # a few words for tables
     description: str  # one line
+    reference: str | None = None  # group that the others are compared with; None if each is with each
 
 
 def definition_of(which: str | Constraint | type[Constraint]) -> Definition:
     """The measure of that name, or the one of a constraint: the difference of the rates that its events compare.
+
+    That of a constraint with a ratio is one minus the ratio of the shares predicted as the target, so that it must not
+    be above one minus the ratio that is asked for: :func:`limit_of`.
 
     Examples
     --------
@@ -53,7 +58,12 @@ def definition_of(which: str | Constraint | type[Constraint]) -> Definition:
     if (registered.rates, registered.kind) != (own.rates, own.kind):
         taken = f"The measure of {type(constraint).__name__} is called {own.name!r}, as another one is"
         raise InputError(f"{taken}: give the class a `measure` of its own.")
-    return registered
+    return registered if constraint.is_plain else _compared(constraint, registered)
+
+
+def limit_of(constraint: Constraint) -> float:
+    """What the measure of a constraint may be at most: its tolerance, or one minus its ratio."""
+    return constraint.tol if constraint.ratio is None else 1 - constraint.ratio
 
 
 def describe(constraint: Constraint, label: str) -> dict[str, Any]:
@@ -77,6 +87,8 @@ def describe(constraint: Constraint, label: str) -> dict[str, Any]:
         "key": definition.name,
         "title": definition.title,
         "sentence": sentence[0].upper() + sentence[1:],
+        "kind": definition.kind,
+        "reference": definition.reference,
         "rates": list(definition.rates),
         "definitions": {name: [list(above), list(below)] for name, (above, below) in definition.rates.items()},
     }
@@ -84,8 +96,33 @@ def describe(constraint: Constraint, label: str) -> dict[str, Any]:
 
 def requirement(constraint: Constraint, label: str) -> str:
     """What a constraint requires, as the end of a sentence."""
+    reference = None if constraint.reference is None else group_name(constraint.reference)
+    if constraint.ratio is not None:
+        rates = " and the ".join(_PREDICTED.get(rate, rate) for rate in definition_of(constraint).rates)
+        times = f"at least {constraint.ratio:.3g} times that of {'any other' if reference is None else reference}"
+        return f"the {rates.replace('{label}', label)} of each group is {times}."
     rates = constraint.rates.replace("{label}", label)
-    return f"{rates} may differ between groups by at most {points(constraint.tol)}."
+    between = "between groups" if reference is None else f"from that of {reference}"
+    return f"{rates} may differ {between} by at most {points(constraint.tol)}."
+
+
+def _compared(constraint: Constraint, plain: Definition) -> Definition:
+    """The measure of a constraint with a ratio or a reference group."""
+    reference = None if constraint.reference is None else group_name(constraint.reference)
+    to = "" if reference is None else f" to {reference}"
+    if constraint.ratio is None:
+        return replace(plain, name=f"{plain.name}_to_reference", title=f"{plain.title}{to}", reference=reference)
+    rates: dict[str, Share] = {}
+    for name, (_, below) in plain.rates.items():
+        share = (tuple(count for count in below if count in ("tp", "fp")), below)
+        rates[next((known for known in RATES if RATES[known] == share), name)] = share
+    title = f"1 - {', '.join(_TITLES.get(name, name) for name in rates)} ratio{to}"
+    name = f"{plain.name}_shortfall"
+    return replace(plain, name=name, rates=rates, kind="shortfall", title=title, reference=reference)
+
+
+_TITLES = {"tpr": "TPR", "fpr": "FPR"}
+_PREDICTED = {"tpr": "true positive rate", "fpr": "false positive rate", "selection": "share predicted {label}"}
 
 
 def _difference(constraint: Constraint) -> Definition:

@@ -46,8 +46,7 @@ def measure_of(
     if not undefined:
         value, signed = _value(cells)
         if not train:
-            interval = {"overall": rate_interval, "difference": range_interval, "ratio": ratio_interval}
-            low, high = (float(np.squeeze(end)) for end in interval[cells.kind](cells.k, cells.n, level))
+            low, high = (float(np.squeeze(end)) for end in _interval(cells, level))
     note = undefined or cells.note()
     return Measure(
         definition.name, value, low, high, cells.n_rows, cells.n_min, signed, note, "train" if train else "heldout"
@@ -60,7 +59,7 @@ def measures_of(
     """Compute every registered measure from counts, and that of your own `constraint`; see :func:`measure_of`."""
     measures = {name: measure_of(name, rates, level=level, train=train) for name in MEASURES}
     if constraint is not None and definition_of(constraint).name not in MEASURES:
-        measures[constraint.measure] = measure_of(constraint, rates, level=level, train=train)
+        measures[definition_of(constraint).name] = measure_of(constraint, rates, level=level, train=train)
     return measures
 
 
@@ -153,14 +152,33 @@ deo_ratio = MeasureFunction("deo_ratio")
 equalized_odds_ratio = MeasureFunction("equalized_odds_ratio")
 
 
+def _interval(cells: ComparedCells, level: float) -> tuple[Any, Any]:
+    if cells.kind == "overall":
+        return rate_interval(cells.k, cells.n, level)
+    if cells.kind == "difference":
+        return range_interval(cells.k, cells.n, level, pairs=cells.pairs)
+    low, high = ratio_interval(cells.k, cells.n, level, pairs=cells.pairs)
+    return (low, high) if cells.kind == "ratio" else (1.0 - high, 1.0 - low)
+
+
 def _value(cells: ComparedCells) -> tuple[float, float | None]:
     """Return the worst line's value and, for a difference between two groups, mu0 - mu1."""
     p = cells.rates
     if cells.kind == "overall":
         return float(p.item()), None
+    if cells.kind == "shortfall" or cells.reference is not None:
+        return _worst_pair(cells), None
     largest, smallest = np.nanmax(p, axis=1), np.nanmin(p, axis=1)
     if cells.kind == "ratio":
         return float(np.min(smallest / largest)), None
     worst = int(np.argmax(largest - smallest))
     signed = float(p[worst, 0] - p[worst, 1]) if p.shape[1] == 2 and cells.n_attributes == 1 else None
     return float(largest[worst] - smallest[worst]), signed
+
+
+def _worst_pair(cells: ComparedCells) -> float:
+    """The largest difference, or one minus the smallest ratio, over the pairs that are compared; 0 at least."""
+    first, second = cells.rates[:, :, None], cells.rates[:, None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing falls short of a rate of 0
+        far = first - second if cells.kind == "difference" else np.where(second == 0, 0.0, 1.0 - first / second)
+    return float(max(np.nanmax(np.where(cells.pairs, far, np.nan)), 0.0))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtr, ndtri
 
-from fairalm.arrays import FloatArray
+from fairalm.arrays import BoolArray, FloatArray
 from fairalm.exceptions import InputError
 
 Interval = tuple[FloatArray, FloatArray]
@@ -64,7 +64,9 @@ def difference_interval(
     return low[()], high[()]
 
 
-def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Interval:
+def range_interval(
+    k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95, *, pairs: BoolArray | None = None
+) -> Interval:
     """Interval for the largest minus the smallest rate, and for the largest such range over several events.
 
     The lower end is the largest lower end over all pairs, at Šidák's critical value for the number of pairs:
@@ -73,7 +75,9 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     folded at 0.
 
     Counts have shape (groups,) or (..., events, groups), the ends the leading shape. Cells with ``n == 0`` are left
-    out, and so is an event with fewer than two others; where no two cells can be compared, the ends are NaN.
+    out, and so is an event with fewer than two others; where no two cells can be compared, the ends are NaN. With
+    `pairs`, shape (..., events, groups, groups), only those groups are compared: the first one's rate minus the
+    second's.
 
     Examples
     --------
@@ -81,7 +85,7 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     >>> print(f"[{low:.3f}, {high:.3f}]")
     [0.000, 0.218]
     """
-    k, n, pair, simultaneous = _cells(k, n, level)
+    k, n, pair, simultaneous = _cells(k, n, level, pairs)
     p, low, high = _rate(k, n, simultaneous)
     lower = _outer(np.subtract, p, p) - _outer(np.hypot, p - low, high - p)
     p, low, high = _rate(k, n, _critical(level))
@@ -90,11 +94,14 @@ def range_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     return _where_any(pair, np.maximum(largest_low, 0.0), np.minimum(largest_high, 1.0))
 
 
-def ratio_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> Interval:
+def ratio_interval(
+    k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95, *, pairs: BoolArray | None = None
+) -> Interval:
     """Interval for the smallest over the largest rate, and for the smallest such ratio over several events.
 
     The mirror image of :func:`range_interval`, for counts of the same shape: here the upper end is corrected for the
-    number of pairs. Where every rate is 0 the data say nothing: [0, 1].
+    number of pairs. Where every rate is 0 the data say nothing: [0, 1]. With `pairs`, it is the first one's rate over
+    the second's, and 1 if that is more.
 
     Examples
     --------
@@ -102,10 +109,10 @@ def ratio_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> I
     >>> print(f"[{low:.3f}, {high:.3f}]")
     [0.457, 0.961]
     """
-    k, n, pair, simultaneous = _cells(k, n, level)
+    k, n, pair, simultaneous = _cells(k, n, level, pairs)
     smallest_low = np.where(pair, _ratio_low(k, n, _critical(level)), np.inf).min(axis=CELLS)
     # the upper end of p_i / p_j is one over the lower end of p_j / p_i
-    largest_inverse = np.where(pair, _ratio_low(k, n, simultaneous), -np.inf).max(axis=CELLS)
+    largest_inverse = np.where(pair.swapaxes(-1, -2), _ratio_low(k, n, simultaneous), -np.inf).max(axis=CELLS)
     return _where_any(pair, np.minimum(smallest_low, 1.0), 1.0 / np.maximum(largest_inverse, 1.0))
 
 
@@ -130,13 +137,17 @@ def _rate(k: npt.ArrayLike, n: npt.ArrayLike, z: Any) -> tuple[FloatArray, Float
     return p, np.where(k == 0, 0.0 * p, low), np.where(k == n, p, high)
 
 
-def _cells(k: npt.ArrayLike, n: npt.ArrayLike, level: float) -> tuple[FloatArray, FloatArray, Any, Any]:
+def _cells(
+    k: npt.ArrayLike, n: npt.ArrayLike, level: float, pairs: BoolArray | None
+) -> tuple[FloatArray, FloatArray, Any, Any]:
     """Return counts as (..., events, groups), which pairs can be compared, and their joint critical value."""
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     if k.ndim == 1:
         k, n = k[None], n[None]
     pair = (n > 0)[..., :, None] & (n > 0)[..., None, :] & ~np.eye(n.shape[-1], dtype=bool)
-    n_pairs = pair.sum(axis=CELLS, keepdims=True)[..., 0] // 2
+    pair = pair if pairs is None else pair & pairs
+    either = pair | pair.swapaxes(-1, -2)
+    n_pairs = either.sum(axis=CELLS, keepdims=True)[..., 0] // 2
     return k, n, pair, _critical(level, n_pairs)
 
 

@@ -117,7 +117,7 @@ class NetFrontier:
         )
         new = copy.deepcopy(self._heads)
         new.set_rule(point.rule)
-        figures = self._trade_off.figures(point)
+        figures = self._trade_off.figures_of(point)
         return PlugInNet(
             model=with_layer(self._model, self.head, new).eval(),
             head=self.head,
@@ -229,7 +229,7 @@ def fit_frontier(
     kind: Any = {"is_mended": mend, "is_heldout": measured is not None}
     sample = _sample(joint, fitted if measured is None else measured, target, n_groups, heads, **kind)
     heads.to(old.weight.device, torch.promote_types(old.weight.dtype, torch.float32))
-    return NetFrontier(model, name, heads, TradeOff(sample, constraints, target))
+    return NetFrontier(model, name, heads, TradeOff.of(sample, constraints, target))
 
 
 class _Fits:
@@ -284,7 +284,7 @@ def _sample(
 ) -> Sample:
     """The rows to solve on, with probabilities as the heads give them; if these are mended, the heads are told how."""
     positive = rows.y == target
-    by: tuple[Any, dict[str, Any]] = (None, {})
+    by: tuple[Any, dict[str, Any]] = None, {}
     if is_mended:
         by = find_mending(joint, positive, rows.group, is_heldout=is_heldout)
         heads.set_mending(*by)

@@ -34,6 +34,9 @@ def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
             "nvp": [{**points[number], "mark": "NVP"} for number in (facts["nvp"],) if number in points],
             "chosen": [points[number] for number in (chosen["id"],) if number in points],
         }
+    if name == "frontier":
+        drawn: dict[str, Rows] = facts["frontier"]["drawn"]
+        return drawn
     curve = name.removeprefix("curve-")
     rows = [row for model in models for row in curve_rows(model, curve)]
     return {"curves": rows, "chosen": curve_rows(chosen, curve)}

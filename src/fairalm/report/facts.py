@@ -14,6 +14,7 @@ from fairalm.measures import RATES, describe
 from fairalm.measures.rates import Share
 from fairalm.report.changes import changed_rates, plain_of
 from fairalm.report.chart_data import point
+from fairalm.report.frontier import frontier_facts
 from fairalm.report.limits import limits
 from fairalm.report.maps import Maps, read_maps
 from fairalm.report.models import model_facts
@@ -70,6 +71,7 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "nvp": nvp,
         "curves_of": next((model.history_of for model in recorded if model.history), "train"),
         "runs": [_run_facts(run) for run in records],
+        "frontier": frontier_facts(records, constraint, min_cell),
         "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
         "limits": limits(records, has_nvp=nvp is not None),
     }
@@ -103,7 +105,8 @@ def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str,
 
 def _constraint(run: RunRecord) -> Facts:
     """What the run records about its constraint, or the same about a built-in one; and the tolerance."""
-    name, tol = run.metrics["config"]["constraint"], run.metrics["config"]["tol"]
+    config = run.metrics["config"]
+    name, tol = config["constraint"], run.metrics.get("constraint", config)["tol"]
     described = run.metrics.get("measure")
     if described is None:
         if name not in CONSTRAINTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,32 @@ from fairalm.report.specs import specs
 
 WIDTH = 480  # of a figure, in points
 SCALE = 3  # pixels per point
+TITLE = 80  # letters in a line of the title
+
+
+def write_figure(path: AnyPath, facts: Mapping[str, Any], name: str, *, title: str) -> None:
+    """Write one chart as PNG, with a title."""
+    chart = _chart(facts, name, specs(facts)[name])
+    lines = textwrap.wrap(title.replace(" %", "\N{NO-BREAK SPACE}%"), TITLE)
+    chart["title"] = {"text": lines, "anchor": "start", "fontSize": 12, "fontWeight": "normal", "offset": 12}
+    write_atomic(path, vl_convert().vegalite_to_png(chart, scale=SCALE))
 
 
 def write_figures(folder: AnyPath, facts: Mapping[str, Any]) -> list[Path]:
     """Write every chart as PDF and PNG, and return the paths of the files."""
     module, written = vl_convert(), []
     for name, spec in specs(facts).items():
-        chart = {**copy.deepcopy(spec), "width": WIDTH, "background": "white", "datasets": chart_data(facts, name)}
-        chart["config"] = {**chart["config"], "font": "Helvetica, Arial, sans-serif"}
+        chart = _chart(facts, name, spec)
         contents = {"pdf": module.vegalite_to_pdf(chart), "png": module.vegalite_to_png(chart, scale=SCALE)}
         for suffix, content in contents.items():
             path = Path(folder) / f"{name}.{suffix}"
             write_atomic(path, content)
             written.append(path)
     return written
+
+
+def _chart(facts: Mapping[str, Any], name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A chart with its data, drawn on white."""
+    chart = {**copy.deepcopy(dict(spec)), "width": WIDTH, "background": "white", "datasets": chart_data(facts, name)}
+    chart["config"] = {**chart["config"], "font": "Helvetica, Arial, sans-serif"}
+    return chart

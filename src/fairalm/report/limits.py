@@ -42,6 +42,13 @@ def limits(runs: Sequence[RunRecord], *, has_nvp: bool) -> list[str]:
             f"Certificate: on the training people no mixture of the classifiers found costs over {100 * gap:.2f} points"
             " less. It says nothing about classifiers that were not found."
         )
+    certificate = first.get("training", {}).get("certificate")
+    if certificate is not None:
+        sentences.append(
+            f"Certificate: under the estimated probabilities no classifier within the limits costs over"
+            f" {100 * certificate:.2f} points less on the training people. It says nothing about how good the"
+            " probabilities are."
+        )
     if any(model.kind == OTHER_MODEL for model in models) and not config.get("image_column"):  # no net does either
         sentences.append(
             "Of the other methods, some draw between models at random and some need the group of everyone they predict."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairalm.report.chart_data import CHANGED_MODELS, curve_rows
+from fairalm.report.frontier import CONSTANT, CURVE, PLAIN
 from fairalm.report.words import MODEL_KINDS
 
 Spec = dict[str, Any]
@@ -45,6 +46,8 @@ def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
     charts = {"rates": _rates([rate["name"] for rate in facts["rates"].values()], groups), "tradeoff": _tradeoff(facts)}
     if facts["models"][facts["headline"]]["plain"] is not None:
         charts |= {f"change-{rate}": _change(facts["rates"][rate]["name"], groups) for rate in facts["changed"]}
+    if facts["frontier"] is not None:
+        charts["frontier"] = _frontier(facts)
     if longest > 1:
         last = max(model["history"]["round"][-1] for model in facts["models"] if model["history"])
         shown = [curve for curve in CURVES if any(curve_rows(model, curve) for model in facts["models"])]
@@ -128,8 +131,9 @@ def _change(rate: str, groups: list[str]) -> Spec:
 def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
     kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
-    x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(facts, "gap", 0.0)})
-    y = _percent("error", "test error", scale={"domain": _domain(facts, "error")})
+    gaps, errors = ([model[name]["value"] for model in facts["models"]] for name in ("gap", "error"))
+    x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(gaps, 0.0)})
+    y = _percent("error", "test error", scale={"domain": _domain(errors)})
     line: Spec = {"color": INK, "strokeWidth": 1.5}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
     label: Spec = {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"}
@@ -140,11 +144,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
         "height": 340,
         "encoding": {"x": x, "y": y},
         "layer": [
-            {
-                "data": {"values": [{"low": 0, "high": tol}]},
-                "mark": {"type": "rect", "color": COLORS[2], "opacity": 0.18, "aria": False},
-                "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}, "y": None},
-            },
+            _band(tol),
             _layer("front", front, order={"field": "gap", "type": "quantitative"}),
             _layer("chosen", interval, x={**x, "field": "gap_low"}, x2={"field": "gap_high"}),
             _layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
@@ -168,11 +168,58 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     }
 
 
-def _domain(facts: Mapping[str, Any], name: str, low: float | None = None) -> list[float]:
+def _frontier(facts: Mapping[str, Any]) -> Spec:
+    """The curve with its intervals, the chosen point in a ring, the plain model, the constants and the tolerance."""
+    drawn, constraint = facts["frontier"]["drawn"], facts["constraint"]
+    marks = [*drawn["curve"], *drawn["models"]]
+    gaps, errors = ([mark[part] for mark in marks] for part in ("gap", "error"))
+    x = _percent("gap", f"{constraint['title']}, out of fold (left is fairer)", scale={"domain": _domain(gaps, 0.0)})
+    y = _percent("error", "error, out of fold", scale={"domain": _domain(errors)})
+    kinds = [kind for kind in (CURVE, PLAIN, CONSTANT) if any(mark["kind"] == kind for mark in marks)]
+    palette = _palette("kind", kinds)
+    wide, tall = (
+        {axis: {**own, "field": f"{part}_low"}, f"{axis}2": {"field": f"{part}_high"}}
+        for axis, own, part in (("x", x, "gap"), ("y", y, "error"))
+    )
+    blue, bar = {"color": COLORS[0], "clip": True}, {"type": "rule", "strokeWidth": 1.5, "opacity": 0.6, "clip": True}
+    ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1, "size": 220}
+    point: Spec = {"type": "point", "filled": True, "opacity": 1}
+    label: Spec = {"type": "text", "dx": 8, "dy": -9, "align": "left", "fontSize": 11}
+    tooltip, text = {"field": "tip", "type": "nominal"}, {"field": "label", "type": "nominal"}
+    return {
+        "description": "Error against gap along the curve, out of fold; the table below has the same figures.",
+        "height": 340,
+        "encoding": {"x": x, "y": y},
+        "layer": [
+            _band(constraint["tol"]),
+            _layer("curve", {**blue, "type": "area", "opacity": 0.15}, **tall),
+            _layer("curve", {**blue, "type": "rule", "opacity": 0.25}, **wide),
+            _layer("curve", {**blue, "type": "line", "strokeWidth": 2}, order={"field": "gap", "type": "quantitative"}),
+            *(_layer("models", bar, color=palette["color"], **ends) for ends in (wide, tall)),
+            *(_layer("chosen", {**bar, "color": INK}, **ends) for ends in (wide, tall)),
+            _layer("curve", label, text=text),
+            _layer("chosen", ring),
+            _layer("chosen", {**label, "dx": 12, "dy": -12, "fontWeight": "bold"}, text={"field": "name"}),
+            _layer("curve", {**point, "size": 40, "color": COLORS[0]}, tooltip=tooltip),
+            _layer("models", {**point, "size": 110}, **palette, tooltip=tooltip),
+        ],
+    }
+
+
+def _band(tol: float) -> Spec:
+    """The gaps within the tolerance."""
+    return {
+        "data": {"values": [{"low": 0, "high": tol}]},
+        "mark": {"type": "rect", "color": COLORS[2], "opacity": 0.18, "aria": False},
+        "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}, "y": None},
+    }
+
+
+def _domain(values: Iterable[float | None], low: float | None = None) -> list[float]:
     """From the smallest to the largest value, with a margin; intervals may reach beyond."""
-    values = [model[name]["value"] for model in facts["models"] if model[name]["value"] is not None] or [0.0, 1.0]
-    room = max(0.15 * (max(values) - min(values)), 0.01)
-    return [max(min(values) - room, 0.0) if low is None else low, min(max(values) + room, 1.0)]
+    defined = [value for value in values if value is not None] or [0.0, 1.0]
+    room = max(0.15 * (max(defined) - min(defined)), 0.01)
+    return [max(min(defined) - room, 0.0) if low is None else low, min(max(defined) + room, 1.0)]
 
 
 def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) -> Spec:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.constraints import Constraint
-from fairalm.measures import Measure, people_to_settle
+from fairalm.measures import Measure, definition_of, limit_of, people_to_settle
 from fairalm.measures.definitions import requirement
 from fairalm.measures.text import points
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
@@ -58,11 +58,11 @@ def about(number: float) -> str:
 
 def verdict_sentence(measure: Measure, constraint: Constraint) -> str:
     """Say whether a constraint is met on people the model was not fitted on, and how many people would settle it."""
-    tol = constraint.tol
+    tol, title = limit_of(constraint), definition_of(constraint).title
     outcome = verdict(measure, tol)
     if outcome == "undefined":
         return f"Constraint on the test people: {measure.note}."
-    sentence = f"Constraint on the test people: {outcome}. {constraint.title} {measure} against {100 * tol:.3g} %."
+    sentence = f"Constraint on the test people: {outcome}. {title} {measure} against {100 * tol:.3g} %."
     needed = people_to_settle(measure, tol)
     if outcome == "cannot tell" and needed is not None and measure.n_min >= FORECAST_CELL:
         sentence += (

@@ -9,6 +9,7 @@
 
 from fairalm.runs.audits import Audit, Predictions, audit
 from fairalm.runs.comparison import Comparison, compare
+from fairalm.runs.frontier import Choice, FrontierSettings
 from fairalm.runs.predictions import predict
 from fairalm.runs.run import Run, run
 from fairalm.runs.settings import Settings
@@ -16,7 +17,9 @@ from fairalm.runs.source import Samples, Source
 
 __all__ = [
     "Audit",
+    "Choice",
     "Comparison",
+    "FrontierSettings",
     "Predictions",
     "Run",
     "Samples",

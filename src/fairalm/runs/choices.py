@@ -33,6 +33,8 @@ ESTIMATORS: dict[str, tuple[Callable[[int], Any], str]] = {
     "boosting": (lambda n: HistGradientBoostingClassifier(random_state=n), "gradient boosting of trees on histograms"),
     "naive-bayes": (lambda seed: GaussianNB(), "Gaussian naive Bayes"),
 }
+#: Those that the frontier can be made of.
+WITH_PROBABILITIES = tuple(name for name, (make, _) in ESTIMATORS.items() if hasattr(make(0), "predict_proba"))
 LAST_LAYER = "last-layer"
 #: Estimators for images, and every net: name -> description.
 IMAGE_NETS: dict[str, str] = {
@@ -43,6 +45,8 @@ IMAGE_NETS: dict[str, str] = {
 }
 NETS = {"mlp": 'net with two hidden layers of 64 units, in mini-batches; needs "fairalm[torch]"', **IMAGE_NETS}
 ADVERSARIAL = "adversarial"  # for nets on images; it trains a second net and is no Method
+FRONTIER = "frontier"  # fairalm.FrontierClassifier: fitted once, and no Method either
+FRONTIER_SUMMARY = "fits once, then answers every tolerance; see fairalm frontier"
 
 
 def make_estimator(name: str, seed: int) -> Any:

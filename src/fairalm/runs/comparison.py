@@ -20,18 +20,19 @@ from fairalm.exceptions import ConstantModelWarning, InputError
 from fairalm.measures import Measure, describe
 from fairalm.methods import METHODS, Method
 from fairalm.progress import progress_bar
-from fairalm.runs.choices import make_estimator
+from fairalm.runs.choices import FRONTIER, make_estimator
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.metrics import data_entry, metrics
 from fairalm.runs.settings import MAX_ITER, Settings
 from fairalm.runs.source import Samples, Source
-from fairalm.sklearn import FairALMClassifier
+from fairalm.sklearn import FairALMClassifier, FrontierClassifier
 from fairalm.sklearn.comparators.fairlearn import MOMENTS, THRESHOLDS, AgarwalClassifier, HardtClassifier
 
 PLAIN, GRADIENT, THRESHOLD = "plain", "fairlearn-gradient", "fairlearn-threshold"
 #: The methods that are compared by default; ``unconstrained`` is the plain model.
-COMPARED = tuple(
-    name for name, method in METHODS.items() if name != "unconstrained" and method.traits.only_for != "mini-batches"
+COMPARED = (
+    *(name for name, kind in METHODS.items() if name != "unconstrained" and kind.traits.only_for != "mini-batches"),
+    FRONTIER,
 )
 
 
@@ -68,7 +69,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every method on every split; `refused` says why fairlearn left one out."""
+    """Every method on every split; `refused` says why fairlearn's or the frontier was left out."""
 
     samples: Samples
     constraint: Constraint
@@ -130,8 +131,8 @@ def compare(
     """
     settings = Settings() if settings is None else settings
     make_estimator(settings.estimator, 0)  # refuses a net
-    made = [replace(settings, method=method).make_method() for method in methods]
-    own = {method.name: method for method in made}
+    made = [_named(method, settings) for method in methods]
+    own = dict(made)
     if len(own) < len(made):
         raise InputError("{methods} names a method twice.", methods=None)
     constraint = settings.make_constraint(1)
@@ -142,8 +143,8 @@ def compare(
         raise InputError(
             f"{{{name}}} is not for comparing, since not every method takes it: leave it out.", **{name: None}
         )
-    names = [PLAIN, *own, *fairlearn_methods(constraint)]
-    results, refused = [], {}
+    results, refused = [], _refused(own, settings)
+    names = [PLAIN, *(name for name in own if name not in refused), *fairlearn_methods(constraint)]
     with progress_bar(len(seeds) * len(names), shown=progress) as update:
         for place, (seed, name) in enumerate(itertools.product(seeds, names)):
             update(place, f"{name}, seed {seed}")
@@ -156,6 +157,24 @@ def compare(
                     raise
                 refused[name] = str(error)
     return Comparison(samples, constraint, settings, results, refused)
+
+
+def _named(method: str | type[Method], settings: Settings) -> tuple[str, Method | None]:
+    """A method with its name; the frontier is no Method."""
+    if method == FRONTIER:
+        return FRONTIER, None
+    made = replace(settings, method=method).make_method()
+    return made.name, made
+
+
+def _refused(names: Iterable[str], settings: Settings) -> dict[str, str]:
+    """The frontier with the reason, if it is not for the estimator or the constraint."""
+    try:
+        if FRONTIER in names:
+            Settings(settings.constraint, settings.tol, settings.estimator, FRONTIER)
+    except InputError as error:
+        return {FRONTIER: str(error)}
+    return {}
 
 
 def fairlearn_methods(constraint: Constraint) -> list[str]:
@@ -200,6 +219,8 @@ class _Split:
             model: Any = AgarwalClassifier(self.estimator, constraint=constraint.name, tol=constraint.tol)
         elif name == THRESHOLD:
             model = HardtClassifier(self.estimator, constraint=constraint.name)
+        elif name == FRONTIER:
+            model = FrontierClassifier(self.estimator, constraint=constraint, random_state=self.seed)
         else:
             model = FairALMClassifier(
                 self.estimator, constraint=constraint, method=method, max_iter=self.max_iter, random_state=self.seed

@@ -14,12 +14,13 @@ from fairalm.files import METRICS, AnyPath, read_json
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
 from fairalm.runs.fits import scores_of
+from fairalm.runs.frontier import Choice
 from fairalm.runs.images import predict_images
 from fairalm.runs.run import MODEL
 from fairalm.runs.source import check_columns, read_data
 
 
-def predict(run: AnyPath, data: str, *, trusted: Sequence[str] = ()) -> pd.DataFrame:
+def predict(run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = ()) -> pd.DataFrame:
     """The table with the columns ``prediction`` and, where the model has one, ``score``.
 
     Parameters
@@ -28,6 +29,8 @@ def predict(run: AnyPath, data: str, *, trusted: Sequence[str] = ()) -> pd.DataF
         Folder of a run, saved by :meth:`fairalm.runs.Run.save`.
     data : str
         A .csv or .parquet file, or a data set by name.
+    choice : Choice, optional
+        For a run of the frontier: another point of it.
     trusted : sequence of str
         As in :func:`fairalm.load`: types of your own in the model, for example a constraint.
     """
@@ -35,6 +38,7 @@ def predict(run: AnyPath, data: str, *, trusted: Sequence[str] = ()) -> pd.DataF
     if not (folder / METRICS).is_file():
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
     config, versions = read_json(folder / "config.json"), read_json(folder / METRICS)["versions"]
+    point = {} if choice is None else choice.parameters(config)
     frame, _ = read_data(data, config["data_dir"])
     for column in ("prediction", "score"):
         if column in frame.columns:
@@ -46,6 +50,7 @@ def predict(run: AnyPath, data: str, *, trusted: Sequence[str] = ()) -> pd.DataF
     if trusted:
         find_modules_here()
     model, X = load(folder / MODEL, trusted=trusted), frame[list(config["features"])]
+    model = model.at(**point) if point else model
     table, score = frame.assign(prediction=model.predict(X)), scores_of(model, X, config["positive"])
     if versions["scikit-learn"] != sklearn.__version__:
         warnings.warn(

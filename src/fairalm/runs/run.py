@@ -18,11 +18,12 @@ from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
 from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
-from fairalm.measures import describe
+from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import NETS, make_estimator
 from fairalm.runs.fits import Fit, scores_of, timed
+from fairalm.runs.frontier import Curve, FrontierSettings, curve_of, fit_frontier
 from fairalm.runs.images import fit_images, read_image_source
 from fairalm.runs.metrics import data_entry, metrics, verdict
 from fairalm.runs.nets import fit_nets
@@ -38,7 +39,8 @@ IMAGE_COLUMN = "image"  # of TEST_IMAGES
 class Run:
     """A fair and a plain model (`fair`, `plain`), trained and measured on the same rows (`train`, `test`).
 
-    `config` is source and settings as metrics.json records them; `checkpoint` is deleted by :meth:`save`.
+    `config` is source and settings as metrics.json records them; `checkpoint` is deleted by :meth:`save`; `curve` is
+    that of a frontier.
     """
 
     samples: Samples
@@ -49,13 +51,14 @@ class Run:
     fair: Fit
     plain: Fit
     checkpoint: Path | None = None
+    curve: Curve | None = None
     command: str = ""
 
     def metrics(self) -> dict[str, Any]:
         """The content of metrics.json; the plain model's splits are under ``plain``."""
-        samples, model, gap = self.samples, self.fair.model, self.fair.measures[self.constraint.measure]
+        samples, model = self.samples, self.fair.model
+        gap, tol = self.fair.measures[definition_of(self.constraint).name], limit_of(self.constraint)
         data = data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups, samples.weights)
-        tol = self.constraint.tol
         return metrics(
             command=self.command,
             data=data | {"train": len(self.train), "test": len(self.test), "dropped": samples.n_dropped},
@@ -69,17 +72,20 @@ class Run:
                 "error": model.error_,
                 "saddle_gap": getattr(model, "saddle_gap_", None),  # a net has no certificate
                 "optimality_gap": getattr(model, "optimality_gap_", None),
+                "certificate": getattr(model, "certificate_", None),  # of the frontier: over all classifiers
                 "dual_signal": getattr(model, "dual_signal_", self.config["dual_signal"]),
                 "fits": self.fair.n_fits,
                 "seconds": self.fair.seconds,
                 "warnings": [str(warning) for warning in self.fair.warnings],
             },
             history=self.fair.history,
+            **({} if self.curve is None else {"frontier": self.curve.to_dict()}),
         )
 
     def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
         """Write a folder, whole or not at all: the model, config.json, history.csv and metrics.json.
 
+        A frontier has frontier.csv in place of history.csv, and its model.skops answers other tolerances too.
         Models of tables are saved as model.skops. Image models are saved as model.pt and settings.json; the plain one
         is in ``plain/``, and test.csv lists the test images. With `overwrite`, a run that is there is replaced.
         """
@@ -93,7 +99,10 @@ class Run:
                 files = [str(origin / file) for file in self.samples.X["file"].iloc[self.test]]
                 write_csv(part / TEST_IMAGES, pd.DataFrame({IMAGE_COLUMN: files}))
             write_json(part / "config.json", self.config)
-            write_csv(part / "history.csv", self.fair.model.history_)
+            if self.curve is None:
+                write_csv(part / "history.csv", self.fair.model.history_)
+            else:
+                write_csv(part / "frontier.csv", self.curve.table)
             write_json(part / METRICS, self.metrics())
         if self.checkpoint is not None:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
@@ -118,6 +127,7 @@ def run(
     34.3 % [26.8, 41.2] -> 4.2 % [0.0, 11.7]
     """
     settings = Settings() if settings is None else settings
+    settings = FrontierSettings.of(settings) if settings.is_frontier else settings
     folder = _check(source, settings, checkpoint, resume)
     images, more = None, {}
     if settings.reads_images:
@@ -140,7 +150,8 @@ def run(
     test_size = {"test_size": settings.test_size if source.test is None else None}
     config = {**asdict(source), **samples.question, "features": column_types(samples.X)}
     config |= settings.to_dict() | test_size | more
-    return Run(samples, train, test, constraint, config, fair, plain, folder, command)
+    curve = curve_of(fair.model, settings) if isinstance(settings, FrontierSettings) else None
+    return Run(samples, train, test, constraint, config, fair, plain, folder, curve, command)
 
 
 def _check(source: Source, settings: Settings, checkpoint: AnyPath | None, resume: bool) -> Path | None:
@@ -174,9 +185,22 @@ def _splits(model: Any, samples: Samples, constraint: Constraint, parts: Mapping
 
 
 def _fit_tables(samples: Samples, constraint: Constraint, settings: Settings, progress: bool) -> list[Fit]:
-    """The fair and the plain model of scikit-learn; weights are scaled to a mean of 1: their unit must not matter."""
-    X, y, groups = samples.X, samples.labels, samples.training_groups
+    """The fair and the plain model of scikit-learn."""
+    X, y, weight = samples.X, samples.labels, samples.scaled_weights
     pipeline = make_pipeline(preprocess(X), make_estimator(settings.estimator, settings.seed))
+    if isinstance(settings, FrontierSettings):
+        with progress_bar(None, shown=progress, text="fitting label and group, out of fold"):
+            fair = fit_frontier(pipeline, samples, constraint, settings)
+    else:
+        fair = _play(pipeline, samples, constraint, settings, progress)
+    with progress_bar(None, shown=progress, text="fitting the plain model"):
+        given = {} if weight is None else {f"{pipeline.steps[-1][0]}__sample_weight": weight}
+        return [fair, timed(lambda: clone(pipeline).fit(X, y, **given))]
+
+
+def _play(pipeline: Any, samples: Samples, constraint: Constraint, settings: Settings, progress: bool) -> Fit:
+    """Fit with a method, round by round."""
+    groups = samples.training_groups
     classifier = FairALMClassifier(
         pipeline,
         constraint=constraint,
@@ -188,9 +212,7 @@ def _fit_tables(samples: Samples, constraint: Constraint, settings: Settings, pr
         random_state=settings.seed,
         verbose=progress,
     )
-    weight = None if samples.weights is None else samples.weights / samples.weights.mean()
-    fair = timed(lambda: classifier.fit(X, y, sensitive_features=groups["sensitive_features"], sample_weight=weight))
+    rows: Any = {"sensitive_features": groups["sensitive_features"], "sample_weight": samples.scaled_weights}
+    fair = timed(lambda: classifier.fit(samples.X, samples.labels, **rows))
     classifier.verbose = False
-    with progress_bar(None, shown=progress, text="fitting the plain model"):
-        given = {} if weight is None else {f"{pipeline.steps[-1][0]}__sample_weight": weight}
-        return [fair, timed(lambda: clone(pipeline).fit(X, y, **given))]
+    return fair

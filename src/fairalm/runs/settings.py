@@ -9,9 +9,20 @@ from typing import Any
 from fairalm._validation import check_choice
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
+from fairalm.frontier.joint import shares_of
 from fairalm.measures import definition_of
 from fairalm.methods import DEFAULT_METHOD, Method
-from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, IMAGE_NETS, LAST_LAYER, NETS, make_constraint, make_method
+from fairalm.runs.choices import (
+    ADVERSARIAL,
+    ESTIMATORS,
+    FRONTIER,
+    IMAGE_NETS,
+    LAST_LAYER,
+    NETS,
+    WITH_PROBABILITIES,
+    make_constraint,
+    make_method,
+)
 from fairalm.runs.source import Source
 from fairalm.sklearn.classifier import PREDICTORS
 
@@ -49,6 +60,8 @@ class Settings:
     def __post_init__(self) -> None:
         """Fill in the defaults of the estimator, and refuse what is unknown or does not go together."""
         check_choice("estimator", self.estimator, (*ESTIMATORS, *NETS))
+        if self.is_frontier:
+            self._check_frontier()
         for name, default in (("method", default_method), ("dual_signal", default_signal)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default(self.estimator))
@@ -65,7 +78,28 @@ class Settings:
             self._refuse("weights", "is trained from scratch")
         elif self.reads_images and self.weights not in (None, "imagenet") and not Path(str(self.weights)).is_file():
             raise InputError(f"There is no file {self.weights}: check it, or pass {{weights}}.", weights="imagenet")
-        self._check_method()
+        if not self.is_frontier:
+            self._check_method()
+
+    def _check_frontier(self) -> None:
+        """Refuse what does not go with the frontier, whose gap is always measured out of fold."""
+        if self.estimator not in WITH_PROBABILITIES:
+            which = "is a net" if self.estimator in NETS else "gives no probabilities"
+            raise InputError(
+                f"The frontier is not for {{estimator}}, which {which}: choose from {', '.join(WITH_PROBABILITIES)}, or"
+                " train it with another {method} of fairalm train.",
+                estimator=self.estimator,
+                method=None,
+            )
+        if self.dual_signal is None:
+            object.__setattr__(self, "dual_signal", "crossfit")
+        for name in ("eta", "max_iter", "predictor", "dual_signal"):
+            if getattr(self, name) is not None and (name, self.dual_signal) != ("dual_signal", "crossfit"):
+                raise InputError(
+                    f"{{{name}}} is not for {{method}}, which plays no rounds: leave it out.",
+                    **{name: None, "method": FRONTIER},
+                )
+        shares_of(self.make_constraint())  # refuses a constraint that has no frontier
 
     def _check_method(self) -> None:
         if self.is_adversarial and self.eta is not None:
@@ -123,6 +157,11 @@ class Settings:
         return self.method == ADVERSARIAL and self.reads_images
 
     @property
+    def is_frontier(self) -> bool:
+        """Whether the model is a point of the frontier, which is no Method."""
+        return self.method == FRONTIER
+
+    @property
     def _trained(self) -> str:
         return "trained in mini-batches" if self.in_batches else "fitted whole"
 
@@ -136,7 +175,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Any]:
         """The settings for metrics.json, with the constraint and the method by name."""
-        method = ADVERSARIAL if self.is_adversarial else self.make_method().name
+        method = self.method if self.is_adversarial or self.is_frontier else self.make_method().name
         return vars(self) | {"constraint": self.make_constraint().name, "method": method}
 
 

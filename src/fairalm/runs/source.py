@@ -153,6 +153,11 @@ class Samples:
         return None if self.weight is None else self.data.frame[self.weight].to_numpy(dtype=float)
 
     @property
+    def scaled_weights(self) -> FloatArray | None:
+        """The weights scaled to a mean of 1 for training: their unit must not matter."""
+        return None if self.weights is None else self.weights / self.weights.mean()
+
+    @property
     def question(self) -> dict[str, Any]:
         """For metrics.json: which label, which protected columns, and whether the model sees them."""
         roles = {name: getattr(self.data, name) for name in ("target", "positive", "protected")}

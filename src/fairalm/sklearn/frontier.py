@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -16,26 +15,19 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Groups, check_binary, check_same_index
 from fairalm.arrays import FloatArray
-from fairalm.constraints import Constraint, as_constraint
+from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
-from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.frontier.curve import Frontier, Point, Sample
+from fairalm.exceptions import InputError
+from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint, populations_of
-from fairalm.frontier.limits import Asked
-from fairalm.frontier.table import curve_table, figures_of
-from fairalm.measures import definition_of
+from fairalm.frontier.table import baseline_table
+from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.measures.weights import check_weights
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import Rows, UnknownGroups, read_groups
 from fairalm.sklearn.plug_in import PlugInClassifier
-
-#: The tolerances of the curve, and the ratios of one for a constraint with a ratio.
-TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
-RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
-
-MISSED = 0.02  # by which a limit must be missed for a warning; a tie of one row in a small group is less
 
 
 class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimator):
@@ -76,8 +68,10 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
     frontier_ : DataFrame
         The trade-off: one row per tolerance, with error, gap and rates of every group out of fold, intervals, and the
         certificate.
+    baselines_ : DataFrame
+        The same figures of the plain model, out of fold, and of the two constants.
     model_ : PlugInClassifier
-        What `predict` uses: the point for `constraint`.
+        What `predict` uses: the point for `constraint`, or the one that :meth:`use` chose.
     estimator_ : fitted estimator
         The plain model, fitted to all rows.
     error_, gap_ : float
@@ -154,7 +148,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         sample_weight : array of shape (n,), optional
             How many people each row stands for.
         """
-        constraints = self._constraints(self.constraint)
+        constraints = as_constraints(self.constraint)
         populations = populations_of(constraints)
         template = self._template()
         membership = template if self.membership is None else self.membership
@@ -191,13 +185,10 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         self.groups_ = groups.labels
         self.estimator_ = self._model.estimator
         self.n_oracle_calls_ = (self.n_folds + 1) * (1 + len(populations))
-        self._sample = _sample(joint, plain, rows, groups)
-        self._asked = Asked(constraints=constraints)
-        self._solve_curve()
-        self.model_ = self.at()
-        self.error_, self.gap_ = self.model_.error_, self.model_.gap_
-        self.certificate_ = self.model_.certificate_
-        return self
+        self._trade_off = TradeOff.of(_sample(joint, plain, rows, groups), constraints, classes[1])
+        self.frontier_ = self._trade_off.table
+        self.baselines_ = baseline_table(constraints, self._trade_off.sample)
+        return self.use()
 
     def at(
         self,
@@ -226,26 +217,31 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
             No levelling down: no group's share predicted as the target (for equal opportunity and equalized odds, its
             true positive rate) may fall below the plain model's, or below this number.
         """
-        check_is_fitted(self, "_sample")
-        constraints = self._asked.constraints if constraint is None else self._constraints(constraint)
-        if tol is not None and ratio is not None:
-            raise InputError(
-                "Pass {tol} or {ratio}, not both: one bounds a difference, the other a ratio.", tol=None, ratio=None
-            )
-        if tol is not None or ratio is not None:
-            changes: dict[str, Any] = {"ratio": ratio} if tol is None else {"tol": tol, "ratio": None}
-            constraints = tuple(replace(own, **changes) for own in constraints)
-        for own in constraints:
-            if own.target is not None and own.target != self._model.target:
-                raise InputError(
-                    f"This classifier was fitted for the target {self._model.target!r}, not {own.target!r}: fit another"
-                    " for that."
-                )
-        asked = Asked(constraints=constraints, acceptance=acceptance, cost_fp=cost_fp, cost_fn=cost_fn, floor=floor)
-        return self._classifier(self._point(asked))
+        check_is_fitted(self, "_trade_off")
+        point = self._trade_off.at(
+            tol=tol,
+            ratio=ratio,
+            constraint=constraint,
+            acceptance=acceptance,
+            cost_fp=cost_fp,
+            cost_fn=cost_fn,
+            floor=floor,
+        )
+        classifier = PlugInClassifier(self._model, point.rule, self.classes_)
+        classifier.cost_, classifier.bound_, classifier.certificate_ = point.cost, point.bound, point.certificate
+        classifier.figures_ = self._trade_off.figures_of(point)
+        classifier.error_, classifier.gap_ = classifier.figures_["error"], classifier.figures_["gap"]
+        return classifier
+
+    def use(self, **asked: Any) -> FrontierClassifier:
+        """Predict with another point from now on; parameters as in :meth:`at`."""
+        self.model_ = self.at(**asked)
+        self.error_, self.gap_ = self.model_.error_, self.model_.gap_
+        self.certificate_ = self.model_.certificate_
+        return self
 
     def predict(self, X: Any) -> Any:
-        """Labels, within the constraint given to the classifier."""
+        """Labels, within the constraint given to the classifier, or at the point that :meth:`use` chose."""
         check_is_fitted(self)
         return self.model_.predict(check_X(self, X, reset=False))
 
@@ -257,58 +253,6 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
     def _template(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
-    def _constraints(self, given: Any) -> tuple[Constraint, ...]:
-        several = given if isinstance(given, (list, tuple)) else [given]
-        if not several:
-            raise InputError("`constraint` is an empty list: name at least one.")
-        constraints = tuple(as_constraint(one, plain=False) for one in several)
-        for one in constraints:
-            definition_of(one)  # refuses rates that cannot be measured
-        if len({repr(one.target) for one in constraints}) > 1:
-            raise InputError("The constraints have different targets: give them one.")
-        return constraints
-
-    def _solve_curve(self) -> None:
-        """All points of the curve, each beginning where the one before ended."""
-        frontier, self._points = Frontier(self._sample), []
-        name = "tol" if self._asked.constraints[0].ratio is None else "ratio"
-        values = [value / 100 for value in (TOLERANCES if name == "tol" else RATIOS)]
-        near = None
-        for value in values:
-            change: dict[str, Any] = {name: value}
-            constraints = tuple(
-                replace(own, **change) if (own.ratio is None) == (name == "tol") else own
-                for own in self._asked.constraints
-            )
-            near = frontier.point(replace(self._asked, constraints=constraints), near)
-            self._points.append(near)
-        self.frontier_ = curve_table(name, values, self._points, self._sample)
-
-    def _point(self, asked: Asked) -> Point:
-        """The point asked for: one of the curve, or a new one that begins at the nearest."""
-        for point in self._points:
-            if point.asked == asked:
-                return point
-        near = None
-        if asked.acceptance is None and asked.floor is None:  # the same limits as those of the curve, in the same order
-            alike = [point for point in self._points if _kinds(point.asked) == _kinds(asked)]
-            near = min(alike, key=lambda point: _distance(point.asked, asked), default=None)
-        return Frontier(self._sample).point(asked, near)
-
-    def _classifier(self, point: Point) -> PlugInClassifier:
-        if point.excess > MISSED:
-            text = (
-                f"The classifier misses a limit by {100 * point.excess:.1f} points: for {100 * point.ties:.1f} % of the"
-                " rows both predictions cost the same, and it can only predict them alike. Choose an estimator with"
-                " finer probabilities, such as boosting in place of a single tree."
-            )
-            warnings.warn(ToleranceWarning(text), stacklevel=3)
-        classifier = PlugInClassifier(self._model, point.rule, self.classes_)
-        classifier.cost_, classifier.bound_, classifier.certificate_ = point.cost, point.bound, point.certificate
-        classifier.figures_ = figures_of(point, self._sample)
-        classifier.error_, classifier.gap_ = classifier.figures_["error"], classifier.figures_["gap"]
-        return classifier
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self._template()).input_tags
@@ -316,19 +260,10 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         return tags
 
 
-def _kinds(asked: Asked) -> list[Any]:
-    return [(type(one), one.ratio is None, one.reference, one.one_sided) for one in asked.constraints]
-
-
-def _distance(one: Asked, other: Asked) -> float:
-    pairs = zip(one.constraints, other.constraints, strict=True)
-    return sum(abs(a.tol - b.tol) + abs((a.ratio or 0) - (b.ratio or 0)) for a, b in pairs)
-
-
 def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups) -> Sample:
-    """The rows that the program is solved on: those whose group is known."""
+    """The rows that the program is solved on, those whose group is known; and the others beside them."""
     known = rows.known
-    joint = Joint(joint.target[known], {name: part[known] for name, part in joint.members.items()})
-    weight = np.ones(int(known.sum())) if rows.weight is None else rows.weight[known]
+    weight = np.ones(len(known)) if rows.weight is None else rows.weight
     names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
-    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight)
+    sample = Sample(joint.take(known), plain[known], rows.positive[known], rows.group[known], names, weight[known])
+    return sample if known.all() else replace(sample, unknown=joint.take(~known), unknown_weight=weight[~known])

@@ -139,6 +139,21 @@
     });
   }
 
+  // the curve of a frontier; its data come ready from Python
+  function frontier() {
+    if (!facts.frontier) { $("frontier").remove(); return []; }
+    const { title, varied, rows, drawn, outside } = facts.frontier;
+    $("frontier-title").textContent = title;
+    $("frontier-of").textContent =
+      `Each point is the best classifier for its ${varied}, which some are labelled with; the ring is the chosen one. All come ` +
+      "from one fit, and fairalm predict can use any of them. Measured on training people that the models had not seen (out of " +
+      "fold), with 95 % intervals." + " The green band is within what was asked for." +
+      (outside.length ? ` Above the chart: ${outside.join("; ")}.` : "");
+    const cells = rows.map((r) => [r.name, r.error.text, r.gap.text, r.selection]);
+    put("frontier-table", table(null, [varied, "error", facts.constraint.title, ["predicted", facts.label]], cells));
+    return [draw("frontier", drawn, $("chart-frontier"))];
+  }
+
   const rateTable = (groups) => {
     const names = Object.keys(facts.rates);
     const rows = groups.map((g) => [
@@ -182,9 +197,11 @@
     const within = chosen.attributes.map((groups) => groups.map((name) => all[names.indexOf(name)]));
     const gaps = facts.constraint.rates.flatMap((rate) => within.map((groups) => {
       const shares = groups.map((counts) => share(counts, rate));
-      if (shares.includes(null)) return null;
-      const defined = shares.filter((x) => !Number.isNaN(x));
-      return defined.length > 1 ? Math.max(...defined) - Math.min(...defined) : null;
+      if (shares.includes(null) || shares.filter((x) => !Number.isNaN(x)).length < 2) return null;
+      const reference = groups.indexOf(all[names.indexOf(facts.constraint.reference)]);  // -1 if each is compared with each
+      const far = (x, y) => (facts.constraint.kind === "shortfall" ? (y ? 1 - x / y : 0) : Math.abs(x - y));
+      const pairs = shares.flatMap((x, i) => shares.filter((y, j) => i !== j && (reference < 0 || j === reference)).map((y) => far(x, y)));
+      return Math.max(0, ...pairs.filter((d) => !Number.isNaN(d)));
     }));
     return gaps.includes(null) ? null : Math.max(...gaps);
   }
@@ -358,7 +375,7 @@
   }
 
   theme(); verdict(); people();
-  const drawings = [...changed(), rates(), explorer(), ...training()];
+  const drawings = [...changed(), ...frontier(), rates(), explorer(), ...training()];
   maps(); done(); choose(headline);
   Promise.all(drawings).then(() => { document.documentElement.dataset.ready = performance.now(); });
 })();

@@ -1,0 +1,111 @@
+"""What a report says about the curve of a frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fairalm.measures.text import percent, points
+from fairalm.report.models import NO_FIGURE, figure
+from fairalm.report.runs import RunRecord
+from fairalm.report.suppress import bands, is_exact
+
+KINDS = CURVE, CHOSEN, PLAIN, CONSTANT = "the frontier", "chosen point", "plain model", "constant"
+ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
+ROOM = 0.5  # a constant further above the curve than this share of the curve's height is not drawn
+NEAR_GAP, NEAR_ERROR = 0.25, 0.15  # labels nearer than this, as shares of the curve, would overlap
+LABELLED = {"tol": (0.0, 0.05, 0.1, 0.2, 0.3), "ratio": (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)}  # points with a label
+
+
+def frontier_facts(records: Sequence[RunRecord], constraint: Mapping[str, Any], min_cell: int) -> dict[str, Any] | None:
+    """The curve of the first run that has one and is judged by this constraint; None if none is or has.
+
+    Its figures are of training people, out of fold. They are hidden, or in whole points, where those of the training
+    people are.
+    """
+    run = next((run for run in records if _is_drawn(run, constraint)), None)
+    if run is None:
+        return None
+    kept, train = run.metrics["frontier"], [model.splits["train"] for model in run.models]
+    is_coarse = not all(is_exact(bands(group, min_cell)) for entry in train for group in entry["groups"].values())
+    n_min = {"error": train[0]["error"]["n_min"], "gap": train[0][constraint["key"]]["n_min"]}
+
+    def row(kind: str, name: str, own: Mapping[str, Any], label: str = "") -> dict[str, Any]:
+        figures = {part: _figure(own, part, n_min[part], is_coarse, min_cell) for part in ("error", "gap")}
+        selection = percent(own["selection"], 0 if is_coarse else 1)
+        return {"kind": kind, "name": name, "label": label, "selection": selection, **figures}
+
+    varied, chosen = kept["varied"], kept["chosen"]
+    plain, *constants = kept["baselines"]
+    strictest_last = [own for own in reversed(kept["points"]) if own[varied] != chosen[varied]]
+    own_rows = {(own["gap"], own["error"]): own for own in strictest_last}  # one of those that are the same
+    ordered = sorted([*own_rows.values(), chosen], key=lambda own: float(own[varied]), reverse=varied == "tol")
+    before, after = row(PLAIN, PLAIN, plain), row(CHOSEN, f"{_named(varied, chosen[varied])} (chosen)", chosen)
+    rows = [before]
+    for own in ordered:
+        name = _named(varied, own[varied])
+        label = name if own[varied] in LABELLED[varied] else ""
+        rows.append(after if own is chosen else row(CURVE, name, own, label))
+    rows += [row(CONSTANT, f"{run.label} for {own['model']}", own) for own in constants]
+    moved = f"{constraint['title']} {_move(before, after, 'gap')}, error {_move(before, after, 'error')}"
+    drawn = _drawn(rows)
+    shown = [mark["name"] for mark in drawn["models"]]
+    defined = [own for own in rows if None not in (own["error"]["value"], own["gap"]["value"])]
+    above = [own for own in defined if own["kind"] == CONSTANT and own["name"] not in shown]
+    return {
+        "varied": {"tol": "tolerance", "ratio": "ratio"}[varied],
+        "title": f"From the plain model to the chosen point: {moved}.",
+        "rows": rows,
+        "drawn": drawn,
+        "outside": [f"{own['name']}, error {own['error']['text']}" for own in above],
+    }
+
+
+def _is_drawn(run: RunRecord, constraint: Mapping[str, Any]) -> bool:
+    return "frontier" in run.metrics and run.metrics["measure"]["key"] == constraint["key"]
+
+
+def _figure(own: Mapping[str, Any], part: str, n_min: int, is_coarse: bool, min_cell: int) -> dict[str, Any]:
+    ends = {name: own[f"{part}{suffix}"] for name, suffix in (("value", ""), ("low", "_low"), ("high", "_high"))}
+    return figure({**NO_FIGURE, **ends, "n_min": n_min}, is_coarse, min_cell)
+
+
+def _named(varied: str, value: float) -> str:
+    return points(value) if varied == "tol" else f"{value:.3g}"
+
+
+def _move(before: Mapping[str, Any], after: Mapping[str, Any], part: str) -> str:
+    values = (before[part]["value"], after[part]["value"])
+    return " → ".join("hidden" if value is None else percent(value) for value in values)
+
+
+def _drawn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """The chart's data: the curve, and the models beside it; a constant far above all others is left out."""
+    marks = [
+        {
+            **{name: row[name] for name in ("kind", "name", "label")},
+            "tip": f"{row['name']}: gap {row['gap']['text']}, error {row['error']['text']}",
+            **{f"{part}{suffix}": row[part][end] for part in ("error", "gap") for suffix, end in ENDS},
+        }
+        for row in rows
+        if None not in (row["error"]["value"], row["gap"]["value"])
+    ]
+    curve, chosen, plain, constants = ([mark for mark in marks if mark["kind"] == kind] for kind in KINDS)
+    ends = [mark[end] for mark in (*curve, *chosen, *plain) for end in ("error_low", "error_high")] or [0.0, 1.0]
+    most = max(ends) + ROOM * (max(ends) - min(ends))
+    _label_apart(curve, [*chosen, *plain], NEAR_ERROR * (max(ends) - min(ends)))
+    models = [*plain, *(mark for mark in constants if mark["error"] <= most)]
+    return {"curve": [*curve, *chosen], "chosen": chosen, "models": models}
+
+
+def _label_apart(curve: Sequence[dict[str, Any]], others: Sequence[Mapping[str, Any]], tall: float) -> None:
+    """Take the labels away that would stand on another or on one of these marks; `tall` is their height."""
+    wide = NEAR_GAP * max((mark["gap"] for mark in curve), default=0.0)
+    labelled = list(others)
+    for mark in curve:
+        if mark["label"] and any(
+            abs(mark["gap"] - other["gap"]) < wide and abs(mark["error"] - other["error"]) <= tall for other in labelled
+        ):
+            mark["label"] = ""
+        elif mark["label"]:
+            labelled.append(mark)
