@@ -152,6 +152,17 @@ def test_net(own, german):
     assert 0 <= net.gap_ <= 1
 
 
+def test_frontier_of_a_net(own, german):
+    torch = pytest.importorskip("torch")
+    from fairalm.nn import Features, fit_frontier
+
+    X, y, groups = german
+    rows = Features(torch.tensor(np.asarray(X), dtype=torch.float32), y, pd.factorize(groups)[0])
+    frontier = fit_frontier(torch.nn.Linear(X.shape[1], 1), rows, constraint=own.ErrorAndOpportunity())
+    assert frontier.at(tol=0.01).bound >= frontier.at(tol=0.5).bound
+    assert set(frontier.at().model.populations) == {"other", "target"}
+
+
 @pytest.fixture(scope="module")
 def images():
     pytest.importorskip("torch")

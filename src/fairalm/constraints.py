@@ -36,11 +36,11 @@ class Constraint(ABC):
     target : label, optional
         The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1).
     ratio : float, optional
-        Bound a ratio in place of a difference, for :class:`fairalm.FrontierClassifier` only: the share predicted as the
-        target in any group is at least `ratio` times that of any other, or of the `reference`. 0.8 is the four-fifths
-        rule.
+        Bound a ratio in place of a difference: the share predicted as the target in any group is at least `ratio` times
+        that of any other, or of the `reference`. 0.8 is the four-fifths rule. For the frontier only:
+        :class:`fairalm.FrontierClassifier`, or :func:`fairalm.nn.fit_frontier` for a net.
     reference : group, optional
-        Compare each group with this one, not with every other; for :class:`fairalm.FrontierClassifier` only.
+        Compare each group with this one, not with every other; for the frontier only.
     one_sided : bool
         With a `reference`: only a group that is predicted the target *less* often than it can break the limit.
     """
@@ -289,7 +289,7 @@ def as_constraint(which: Constraint | str | None, *, plain: bool = True) -> Cons
         raise InputError(f"`constraint` must be a Constraint or the name of one; got {which!r}.")
     if plain and not constraint.is_plain:
         raise InputError(
-            f"{constraint} has a ratio or a reference group, which only fairalm.FrontierClassifier can bound: use that,"
-            " or give a `tol` alone."
+            f"{constraint} has a ratio or a reference group, which only fairalm.FrontierClassifier (for a net,"
+            " fairalm.nn.fit_frontier) can bound: use that, or give a `tol` alone."
         )
     return constraint

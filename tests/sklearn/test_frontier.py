@@ -322,10 +322,13 @@ def test_no_levelling_down(data, new, floor):
     model = fitted(*data)
     plain = model.at(tol=1.0).figures_
     down, kept = model.at(tol=0.0).figures_, model.at(tol=0.0, floor=floor).figures_
-    least = max(plain["tpr_0"], plain["tpr_1"]) if floor == "plain" else 0.7
-    names = ("tpr_0", "tpr_1")
-    assert min(down[name] for name in names) < least - 0.05
-    assert min(kept[name] for name in names) > least - 0.03
+    for name in ("tpr_0", "tpr_1"):
+        if floor == "plain":
+            assert kept[name] > plain[name] - 0.015
+        else:
+            assert kept[name] > 0.7 - 0.04  # a rate of 150 rows, against a number: a standard error
+    worst = min(down["tpr_0"] - plain["tpr_0"], down["tpr_1"] - plain["tpr_1"])
+    assert worst < -0.05  # without a floor, a group does fall
     assert kept["gap"] < 0.05
 
 
@@ -751,3 +754,14 @@ def test_the_gap_on_new_rows_falls(name):
         ]
     assert gaps[0] < 0.06
     assert gaps[1] > 0.12
+
+
+def test_acceptance_counts_rows_of_unknown_group():
+    """Their groups are missing where scores are high: a share of the known rows would accept too many."""
+    X, y, group = people(4000, seed=3)
+    group = np.asarray(group, dtype=object)
+    group[(X[:, 0] > np.quantile(X[:, 0], 0.8)) & (np.arange(len(y)) % 4 > 0)] = None
+    constraint = DemographicParity(tol=0.05)
+    model = fitted(X, y, group, constraint=constraint, missing="unknown")
+    for share in (0.3, 0.6):
+        assert model.at(acceptance=share).predict(X).mean() == pytest.approx(share, abs=0.03)

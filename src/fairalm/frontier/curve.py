@@ -39,6 +39,8 @@ class Sample:
         The names of the groups.
     weight : array of shape (n,)
         How many people each row stands for.
+    unknown, unknown_weight : Joint, array, optional
+        The same of further rows whose group is not known: they count for a share of acceptances only.
     """
 
     joint: Joint
@@ -47,6 +49,8 @@ class Sample:
     group: IntArray | FloatArray
     groups: Groups
     weight: FloatArray
+    unknown: Joint | None = None
+    unknown_weight: FloatArray | None = None
 
     @property
     def n_groups(self) -> int:
@@ -153,10 +157,10 @@ class Frontier:
             for constraint, own in zip(constraints, rates, strict=True)
         ]
         offsets = [np.zeros_like(own.constants) for own in rates] if near is None else list(near.offsets)
-        start = None if near is None else near.multipliers
+        start, aim = None if near is None else near.multipliers, asked
         found: tuple[Program, Solution, tuple[FloatArray, ...]] | None = None
         for number in range(ROUNDS):
-            program = self._program(asked, rates, offsets, floors, costs, parts)
+            program = self._program(aim, rates, offsets, floors, costs, parts)
             solution = solve(program, start)
             start = solution.multipliers
             if not solution.is_feasible:
@@ -171,9 +175,11 @@ class Frontier:
                 for constraint, own in zip(constraints, rates, strict=True)
             ]
             change = max(abs(new - old).max() for new, old in zip(wanted, offsets, strict=True))
-            if change < SETTLED:
+            moved = self._acceptance_of_known(asked, self._rule(asked, populations, program, solution))
+            if change < SETTLED and (moved is None or abs(moved - (aim.acceptance or 0.0)) < SETTLED):
                 break
             share = 1.0 if number == 0 and near is None else 0.5
+            aim = replace(asked, acceptance=moved)
             offsets = [old + share * (new - old) for new, old in zip(wanted, offsets, strict=True)]
         if found is None:
             raise self._infeasible(asked, program)
@@ -239,10 +245,7 @@ class Frontier:
         offsets: tuple[FloatArray, ...],
         total: float,
     ) -> Point:
-        prices = solution.multipliers @ program.limits
-        bias = 0.0 if asked.acceptance is None else float(prices[-1])
-        weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
-        rule = Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
+        rule = self._rule(asked, populations, program, solution)
         margins = rule.margins(self.sample.joint)
         ties = float(self.sample.weight[abs(margins) < TIE].sum() / total)
         none_chosen = asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / total
@@ -260,6 +263,21 @@ class Frontier:
         bound = solution.bound + none_chosen
         cost = rank[1] + none_chosen
         return Point(asked, rule, cost, bound, certificate, ties, rank[0], solution.multipliers, offsets)
+
+    def _rule(self, asked: Asked, populations: tuple[str, ...], program: Program, solution: Solution) -> Rule:
+        prices = solution.multipliers @ program.limits
+        bias = 0.0 if asked.acceptance is None else float(prices[-1])
+        weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
+        return Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
+
+    def _acceptance_of_known(self, asked: Asked, rule: Rule) -> float | None:
+        """The share of rows with a known group to accept, so that with the others it is the one asked for."""
+        unknown, weight = self.sample.unknown, self.sample.unknown_weight
+        if asked.acceptance is None or unknown is None or weight is None:
+            return asked.acceptance
+        known = self.sample.weight.sum()
+        accepted = asked.acceptance * (known + weight.sum()) - float(weight @ rule.predict(unknown))
+        return float(np.clip(accepted / known, 0.0, 1.0))
 
     def _infeasible(self, asked: Asked, program: Program) -> InputError:
         """The error for limits that contradict each other, with the nearest acceptance rate at which they do not."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairalm.arrays import FloatArray, IntArray
+from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Cells, Compared
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
@@ -31,6 +31,10 @@ class Joint:
 
     target: FloatArray
     members: Mapping[str, FloatArray]
+
+    def take(self, rows: BoolArray) -> Joint:
+        """Those of some rows."""
+        return Joint(self.target[rows], {name: part[rows] for name, part in self.members.items()})
 
     def part(self, population: str) -> FloatArray:
         """P(population, group | x), shape (n, groups)."""

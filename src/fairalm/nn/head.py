@@ -52,17 +52,27 @@ class Linear:
 
 def with_head(model: nn.Module, name: str, fitted: Linear) -> nn.Module:
     """A copy of the net whose last layer gives the fitted logit; of two outputs, as their difference."""
-    net = copy.deepcopy(model)
-    old = net.get_submodule(name)
+    old = model.get_submodule(name)
     assert isinstance(old, nn.Linear)
     new = nn.Linear(old.in_features, old.out_features, device=old.weight.device, dtype=old.weight.dtype)
-    share = torch.tensor([1.0] if old.out_features == 1 else [-0.5, 0.5], dtype=torch.float64)
+    share = torch.tensor(shares(old.out_features), dtype=torch.float64)
     with torch.no_grad():
         new.weight.copy_(share[:, None] * torch.from_numpy(fitted.weight))
         new.bias.copy_(share * fitted.bias)
-    new.train(old.training)
+    return with_layer(model, name, new)
+
+
+def with_layer(model: nn.Module, name: str, new: nn.Module) -> nn.Module:
+    """A copy of the net with another module in place of its last layer."""
+    new.train(model.get_submodule(name).training)
     if not name:
         return new
+    net = copy.deepcopy(model)
     parent, _, own = name.rpartition(".")
     setattr(net.get_submodule(parent), own, new)
     return net
+
+
+def shares(n_outputs: int) -> list[float]:
+    """What each output of a last layer gets of the logit: one all of it, two so that their difference is the logit."""
+    return [1.0] if n_outputs == 1 else [-0.5, 0.5]

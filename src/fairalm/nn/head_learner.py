@@ -57,24 +57,33 @@ class HeadFitter:
             return Linear(np.zeros(self.x.shape[1]), CONSTANT * float(used[:1].sum()))
 
         def cost(point: FloatArray) -> tuple[float, FloatArray]:
-            v, bias = self._weights_of(point[:-1]), 2 * point[-1]
+            v, bias = self.weights_of(point[:-1]), 2 * point[-1]
             margin = sign * (self.x @ torch.from_numpy(v).to(self.x) + bias)
             pull = -size * sign * torch.sigmoid(-margin)  # derivative of each loss by its logit
             loss = (size * nn.functional.softplus(-margin)).double().mean()
             slope = (self.x.T @ pull).cpu().numpy().astype(float) / len(self.x) + self.l2 * v
-            slope = slope if self.root is None else solve_triangular(self.root, slope, lower=True)
-            return float(loss) + self.l2 / 2 * float(v @ v), np.append(slope, 2 * float(pull.double().mean()))
+            return float(loss) + self.l2 / 2 * float(v @ v), np.append(
+                self.slopes_of(slope), 2 * float(pull.double().mean())
+            )
 
         point = np.zeros(self.x.shape[1] + 1)
         if start is not None:
-            u = start.weight if self.root is None else self.root.T @ start.weight
-            point = np.append(u, start.bias / 2)
+            point = np.append(self.point_of(start.weight), start.bias / 2)
         options: Any = {"maxiter": 1000, "gtol": 1e-5, "ftol": 1e-10}
         best = minimize(cost, point, jac=True, method="L-BFGS-B", options=options).x
-        return Linear(self._weights_of(best[:-1]), float(2 * best[-1]))
+        return Linear(self.weights_of(best[:-1]), float(2 * best[-1]))
 
-    def _weights_of(self, u: FloatArray) -> FloatArray:
-        return u if self.root is None else np.asarray(solve_triangular(self.root, u, lower=True, trans="T"))
+    def weights_of(self, point: FloatArray) -> FloatArray:
+        """The weights at a point in the coordinates of the curvature; one column per head, if there are several."""
+        return point if self.root is None else np.asarray(solve_triangular(self.root, point, lower=True, trans="T"))
+
+    def point_of(self, weights: FloatArray) -> FloatArray:
+        """The point with these weights."""
+        return weights if self.root is None else np.asarray(self.root.T @ weights)
+
+    def slopes_of(self, slopes: FloatArray) -> FloatArray:
+        """Derivatives by the point, from those by the weights."""
+        return slopes if self.root is None else np.asarray(solve_triangular(self.root, slopes, lower=True))
 
     def _curvature(self) -> FloatArray:
         """Root of the curvature at even odds; in its coordinates the problem is well conditioned."""

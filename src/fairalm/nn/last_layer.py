@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,19 +135,8 @@ def refit_last_layer(
     if n_folds and heldout is not None:
         raise InputError("Pass held-out rows or `n_folds`, not both: each says where gaps are measured.")
     where = usable_device(model, device)
-
-    def features_of(rows: Iterable[Any] | Features, part: str) -> Features:
-        if isinstance(rows, Features):
-            return rows
-        folder = None if cache is None else Path(cache) / part
-        return compute_features(model, rows, head=name, cache=folder, progress=progress, device=where)
-
-    fitted = features_of(train, "train")
-    measured = None if heldout is None else features_of(heldout, "heldout")
-    width = int(model.get_submodule(name).in_features)  # type: ignore[arg-type]
-    for part, rows in (("train", fitted), ("heldout", measured)):
-        if rows is not None:
-            _check_rows(rows, part, constraint, n_groups, width)
+    settings: Any = {"head": name, "progress": progress, "device": where}
+    fitted, measured = both_features(model, train, heldout, [constraint], n_groups, cache, **settings)
     signal = _signal(fitted, measured, constraint, n_groups, n_folds, l2, where)
     with progress_bar(max_iter, shown=progress, text="fitting") as update:
         game = play(
@@ -221,8 +210,36 @@ def _check(constraint: Constraint, n_groups: Any, n_folds: Any, l2: Any, max_ite
     check_count("n_folds", n_folds, 0)
     if n_folds == 1:
         raise InputError("`n_folds` must be 0, or 2 or more; got 1.")
+    check_target(constraint)
+
+
+def check_target(constraint: Constraint) -> None:
+    """Refuse a target that is no label of a net."""
     if constraint.target not in (None, 0, 1):
         raise InputError(f"The target of the constraint must be 0 or 1, as the labels are; got {constraint.target!r}.")
+
+
+def both_features(
+    model: nn.Module,
+    train: Iterable[Any] | Features,
+    heldout: Iterable[Any] | Features | None,
+    constraints: Sequence[Constraint],
+    n_groups: int,
+    cache: AnyPath | None,
+    **settings: Any,
+) -> tuple[Features, Features | None]:
+    """The features of both parts, checked; `settings` are those of :func:`compute_features`."""
+    width = int(model.get_submodule(settings["head"]).in_features)  # type: ignore[arg-type]
+
+    def features_of(rows: Iterable[Any] | Features, part: str) -> Features:
+        if not isinstance(rows, Features):
+            folder = None if cache is None else Path(cache) / part
+            rows = compute_features(model, rows, cache=folder, **settings)
+        for constraint in constraints:
+            _check_rows(rows, part, constraint, n_groups, width)
+        return rows
+
+    return features_of(train, "train"), None if heldout is None else features_of(heldout, "heldout")
 
 
 def _check_rows(rows: Features, part: str, constraint: Constraint, n_groups: int, width: int) -> None:

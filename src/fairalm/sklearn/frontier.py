@@ -333,9 +333,9 @@ def _distance(one: Asked, other: Asked) -> float:
 
 
 def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups) -> Sample:
-    """The rows that the program is solved on: those whose group is known."""
+    """The rows that the program is solved on, those whose group is known; and the others beside them."""
     known = rows.known
-    joint = Joint(joint.target[known], {name: part[known] for name, part in joint.members.items()})
-    weight = np.ones(int(known.sum())) if rows.weight is None else rows.weight[known]
+    weight = np.ones(len(known)) if rows.weight is None else rows.weight
     names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
-    return Sample(joint, plain[known], rows.positive[known], rows.group[known], names, weight)
+    sample = Sample(joint.take(known), plain[known], rows.positive[known], rows.group[known], names, weight[known])
+    return sample if known.all() else replace(sample, unknown=joint.take(~known), unknown_weight=weight[~known])
