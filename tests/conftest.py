@@ -13,6 +13,7 @@ SLOW = (
     "nn/test_adversarial.py",
     "nn/test_distributed.py",
     "nn/test_features.py",
+    "nn/test_frontier.py",
     "nn/test_huggingface.py",
     "nn/test_last_layer.py",
     "nn/test_lightning.py",
@@ -24,6 +25,7 @@ SLOW = (
     "reproduction",
     "runs",
     "sklearn/comparators",
+    "sklearn/test_frontier.py",
     "test_extension.py",
     "vision",
 )

@@ -156,7 +156,10 @@ def test_a_ratio_with_a_reference_group(run, table, tmp_path):
     assert list(pd.read_csv(tmp_path / "r" / "frontier.csv")["ratio"])[:2] == [1.0, 0.975]
     assert run("predict", "r", table, "--ratio", "0.99", "-o", "p.csv")[0] == 0
     assert run("predict", "r", table, "--tol", "0.02", "-o", "p2.csv")[0] == 0  # a tolerance replaces a ratio
-    assert run("card", "r")[0] == 0
+    code, out, _ = run("card", "r")
+    assert code == 0
+    assert "ratio 0.8, reference M" in out
+    assert "tol " not in out.split("## Fairness")[0]
 
 
 def test_the_same_seed_gives_the_same_run(run, table, tmp_path):

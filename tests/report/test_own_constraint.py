@@ -92,6 +92,8 @@ def test_facts_say_what_the_class_says(run):
         "key": "rejection",
         "title": "rejection gap",
         "sentence": sentence,
+        "kind": "difference",
+        "reference": None,
         "rates": ["rejection, all"],
         "tol": 0.02,
     }

@@ -599,7 +599,9 @@ def test_an_estimator_without_weights(data):
 def test_other_classifiers_refuse_a_ratio_or_a_reference(data):
     X, y, s = data
     for constraint in (EqualOpportunity(ratio=0.8), EqualOpportunity(reference=0)):
-        with pytest.raises(InputError, match=r"only fairalm\.FrontierClassifier .*can bound: use that, or give a `tol`"):
+        with pytest.raises(
+            InputError, match=r"only fairalm\.FrontierClassifier .*can bound: use that, or give a `tol`"
+        ):
             FairALMClassifier(constraint=constraint).fit(X, y, sensitive_features=s)
 
 

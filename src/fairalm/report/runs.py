@@ -14,11 +14,12 @@ from fairalm.runs.metrics import SCHEMA
 
 RunSource = AnyPath | Mapping[str, Any]
 FAIRALM_MODEL, PLAIN_MODEL, OTHER_MODEL = "fairalm", "plain", "other"  # kinds of models
+ASKED = ("ratio", "reference", "folds", "acceptance", "cost_fp", "cost_fn", "floor")  # of a frontier
 SETTINGS = (
-    *("constraint", "tol", "estimator", "method", "eta", "predictor", "dual_signal", "max_iter", "epochs"),
+    *("constraint", "tol", *ASKED, "estimator", "method", "eta", "predictor", "dual_signal", "max_iter", "epochs"),
     *("batch_size", "with_protected", "test_size", "seed"),
 )
-NOT_OF_PLAIN = {"constraint", "tol", "method", "eta", "predictor", "dual_signal", "max_iter"}
+NOT_OF_PLAIN = {"constraint", "tol", *ASKED, "method", "eta", "predictor", "dual_signal", "max_iter"}
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,10 @@ class FrontierSettings(Settings):
         """What varies along the curve: "tol" or "ratio"."""
         return "tol" if self.ratio is None else "ratio"
 
+    def to_dict(self) -> dict[str, Any]:
+        """The settings for metrics.json; a ratio is in place of the tolerance."""
+        return super().to_dict() | ({} if self.ratio is None else {"tol": None})
+
     def make_constraint(self, target: Any = None) -> Constraint:
         """The constraint, for this positive label."""
         return replace(super().make_constraint(target), ratio=self.ratio, reference=self.reference)
