@@ -61,6 +61,7 @@ bench: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/comparators.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/frontier_goals.py --parts compas,speed
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)

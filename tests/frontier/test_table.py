@@ -56,10 +56,11 @@ def test_the_gap_of_several_constraints_is_the_largest(sample):
 
 
 def test_one_row_per_point(sample, points):
-    table = curve_table("tol", [0.0, 0.05], points, sample)
+    figures = [figures_of(point, sample) for point in points]
+    table = curve_table("tol", [0.0, 0.05], points, figures, sample)
     assert isinstance(table, pd.DataFrame)
     assert table["tol"].tolist() == [0.0, 0.05]
-    assert table["error"].tolist() == [figures_of(point, sample)["error"] for point in points]
+    assert table["error"].tolist() == [own["error"] for own in figures]
     np.testing.assert_allclose(table[["weight_target_a", "weight_target_b"]], [p.rule.weights[0] for p in points])
     assert (table["error_low"] < table["error"]).all()
     assert (table["error"] < table["error_high"]).all()
