@@ -48,6 +48,19 @@ class GroupChange:
         """Whether both rates fall by more than a point in every group."""
         return all(bool((rate[1] < rate[0] - WORSE_BY).all()) for rate in (self.tpr, self.selection))
 
+    def levelling_down(self, names: tuple[str, ...]) -> str:
+        """A sentence that says so, if every group loses; otherwise ""."""
+        if not self.is_levelled_down:
+            return ""
+        before, after = self.tpr
+        labels = names or tuple(map(str, range(len(after))))
+        shown = [f"{name} {100 * a:.0f} → {100 * b:.0f} %" for name, a, b in zip(labels, before, after, strict=True)]
+        listed = ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")
+        return (
+            "The gap closed at the expense of every group: each is predicted the target less often than by the plain"
+            f" model (true positive rates: {listed})."
+        )
+
     def table(self, names: tuple[str, ...]) -> pd.DataFrame:
         """One row per group."""
         columns = {"tpr_plain": self.tpr[0], "tpr": self.tpr[1]}
@@ -156,16 +169,7 @@ class GameResult:
         )
 
     def _levelling_down(self, names: tuple[str, ...]) -> str:
-        if self.change is None or not self.change.is_levelled_down:
-            return ""
-        before, after = self.change.tpr
-        labels = names or tuple(map(str, range(len(after))))
-        shown = [f"{name} {100 * a:.0f} → {100 * b:.0f} %" for name, a, b in zip(labels, before, after, strict=True)]
-        listed = ", ".join(shown[:SHOWN]) + (", ..." if len(shown) > SHOWN else "")
-        return (
-            "The gap closed at the expense of every group: each is predicted the target less often than by the plain"
-            f" model (true positive rates: {listed})."
-        )
+        return "" if self.change is None else self.change.levelling_down(names)
 
     def _far_from_optimal(self) -> str:
         if self.gap > self.tol + 1e-12 or not self.optimality_gap > WORSE_BY:

@@ -31,10 +31,13 @@ from fairalm import (
     FairALMClassifier,
     FrontierClassifier,
     InputError,
+    LevellingDownWarning,
+    NoBetterThanConstantWarning,
     SmallCellWarning,
     ToleranceWarning,
 )
 from fairalm.cells import Event
+from fairalm.datasets import load_compas, preprocess
 from fairalm.measures import ddp, make_gap_scorer
 
 LINEAR = ("equal-opportunity", "predictive-equality", "equalized-odds", "error-parity", "demographic-parity")
@@ -96,6 +99,7 @@ class Undecided(LogisticRegression):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
+@pytest.mark.filterwarnings("ignore::fairalm.LevellingDownWarning")
 @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # ties, at the default tolerance
 @pytest.mark.parametrize("target", [0, 1])
 @pytest.mark.parametrize("estimator", [Undecided(), KNeighborsClassifier(4)], ids=["undecided", "neighbours"])
@@ -733,6 +737,7 @@ def test_pickled(frontier, new):
 # On new rows.
 
 
+@pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
 @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # ties
 def test_figures_are_of_rows_not_seen():
     """A tree knows every row it was fitted to, and labels by a coin have an error of one half."""
@@ -767,3 +772,23 @@ def test_acceptance_counts_rows_of_unknown_group():
     model = fitted(X, y, group, constraint=constraint, missing="unknown")
     for share in (0.3, 0.6):
         assert model.at(acceptance=share).predict(X).mean() == pytest.approx(share, abs=0.03)
+
+
+def test_levelling_down_is_told_with_a_way_out():
+    data = load_compas()
+    X = preprocess(data.X).fit_transform(data.X)
+    model = FrontierClassifier(constraint=DemographicParity(tol=0.01), random_state=0)
+    with pytest.warns(LevellingDownWarning, match=r"expense of every group.*African-American 68 → .*floor='plain'"):
+        model.fit(X, data.y, sensitive_features=data.groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LevellingDownWarning)
+        model.use(floor="plain")
+
+
+def test_no_better_than_a_constant_is_told():
+    rng = np.random.default_rng(0)
+    X, s = rng.normal(size=(1000, 2)), rng.integers(0, 2, 1000)
+    y = (rng.random(1000) < 0.45).astype(int)  # nothing to learn
+    model = FrontierClassifier(constraint=EqualOpportunity(tol=1.0), mend=False, random_state=0)
+    with pytest.warns(NoBetterThanConstantWarning, match="wrong for .* out of fold; to predict the same for every row"):
+        model.fit(X, y, sensitive_features=s)

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairalm._validation import check_choice
 from fairalm.constraints import Constraint
-from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.exceptions import FairALMWarning, InputError, LevellingDownWarning, NoBetterThanConstantWarning
 from fairalm.frontier.limits import PLAIN, Asked, check_comparable
 from fairalm.frontier.trade_off import RATIOS, TOLERANCES
 from fairalm.methods import Method
@@ -145,7 +145,15 @@ def fit_frontier(pipeline: Any, samples: Samples, constraint: Constraint, settin
         random_state=settings.seed,
     )
     rows: Any = {"sensitive_features": groups["sensitive_features"], "sample_weight": samples.scaled_weights}
-    return timed(lambda: classifier.fit(samples.X, samples.labels, **rows).use(**settings.asked))
+
+    def fit() -> FrontierClassifier:
+        with warnings.catch_warnings():  # what is said of the constraint's own point; the chosen one speaks for itself
+            for kind in (LevellingDownWarning, NoBetterThanConstantWarning):
+                warnings.simplefilter("ignore", kind)
+            classifier.fit(samples.X, samples.labels, **rows)
+        return classifier.use(**settings.asked)
+
+    return timed(fit)
 
 
 def curve_of(classifier: FrontierClassifier, settings: FrontierSettings) -> Curve:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -17,13 +18,14 @@ from fairalm._validation import Attributes, Groups, check_binary, check_same_ind
 from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
-from fairalm.exceptions import InputError
+from fairalm.exceptions import InputError, LevellingDownWarning, NoBetterThanConstantWarning
 from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.measures.weights import check_weights
 from fairalm.parameters import ConstrainedEstimator
+from fairalm.result import GroupChange
 from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import Rows, UnknownGroups, read_groups
@@ -238,7 +240,28 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         self.model_ = self.at(**asked)
         self.error_, self.gap_ = self.model_.error_, self.model_.gap_
         self.certificate_ = self.model_.certificate_
+        self._warn()
         return self
+
+    def _warn(self) -> None:
+        """Warn if every group loses, or if predicting the same for every row is no worse."""
+        names, ours = self._trade_off.sample.groups.compared, self.model_.figures_
+        plain, *constants = self.baselines_.to_dict("records")
+        tpr, selection = (
+            np.array([[row[f"{rate}_{name}"] for name in names] for row in (plain, ours)])
+            for rate in ("tpr", "selection")
+        )
+        change = GroupChange(tpr, selection, np.array([plain["selection"], ours["selection"]]))
+        if text := change.levelling_down(names):
+            way = " {floor} keeps every group's rate up, at a price in error; or choose a larger {tol}."
+            warnings.warn(LevellingDownWarning(text + way, floor="plain", tol=None), stacklevel=3)
+        if ours["error"] >= (constant := min(row["error"] for row in constants)):
+            text = (
+                f"The fair model is wrong for {100 * ours['error']:.1f} % of the rows out of fold; to predict the same"
+                f" for every row is wrong for {100 * constant:.1f} %. Choose a larger {{tol}} or another estimator, or"
+                " let it see the protected attribute."
+            )
+            warnings.warn(NoBetterThanConstantWarning(text, tol=None), stacklevel=3)
 
     def predict(self, X: Any) -> Any:
         """Labels, within the constraint given to the classifier, or at the point that :meth:`use` chose."""
