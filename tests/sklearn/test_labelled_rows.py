@@ -7,7 +7,7 @@ import pytest
 
 from fairalm import DemographicParity, EqualOpportunity, ErrorParity, InputError, SmallCellWarning
 from fairalm._validation import Groups
-from fairalm.sklearn.labelled_rows import Rows, read_groups
+from fairalm.sklearn.labelled_rows import LabelledRows, read_groups
 
 
 def read(sensitive_features=None, probabilities=None, n=4, **settings):
@@ -19,7 +19,9 @@ def rows(group, weight=None, n_groups=2):
     n = len(group)
     positive = np.arange(n) % 2 == 1
     weight = None if weight is None else np.asarray(weight, dtype=float)
-    return Rows(np.arange(2.0 * n).reshape(n, 2), positive, positive.astype(int), np.asarray(group), n_groups, weight)
+    return LabelledRows(
+        np.arange(2.0 * n).reshape(n, 2), positive, positive.astype(int), np.asarray(group), n_groups, weight
+    )
 
 
 AB = Groups(np.empty(0, dtype=np.int64), ("a", "b"))

@@ -17,6 +17,11 @@ from fairalm.exceptions import InputError
 POPULATIONS = ("other", "target", "everyone")
 
 
+def in_population(population: str, positive: BoolArray) -> BoolArray:
+    """Which rows belong to a population, given which have the target label."""
+    return {"other": ~positive, "target": positive, "everyone": np.ones_like(positive)}[population]
+
+
 @dataclass(frozen=True, eq=False)
 class Joint:
     """Probabilities of label and group for each row.

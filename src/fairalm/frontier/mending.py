@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
+from fairalm.frontier.joint import Joint, in_population
 from sklearn import config_context
 
 SMALLEST = 1e-3  # a probability below this counts as this one: a forest's 0 does not mean never
@@ -59,3 +60,17 @@ def mended(
         return None
     model.fit(columns, labels, sample_weight=weight)
     return model if intercept or model.coef_.min() > 0 else None  # never against what the plain model says
+
+
+def mended_members(
+    joint: Joint, target: FloatArray, positive: BoolArray, group: IntArray, weight: FloatArray
+) -> dict[str, Any]:
+    """What mends the probabilities of the groups in each population, where that pays.
+
+    `target` has the mended probabilities of the label, and `group` codes, -1 where the group is unknown.
+    """
+    found = {}
+    for population, members in joint.members.items():
+        own = in_population(population, positive) & (group >= 0)
+        found[population] = mended(member_columns(members[own], target[own]), members[own], group[own], weight[own])
+    return {population: model for population, model in found.items() if model is not None}

@@ -19,7 +19,7 @@ from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.frontier.curve import Sample
-from fairalm.frontier.joint import Joint, populations_of
+from fairalm.frontier.joint import Joint, in_population, populations_of
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.nn.checks import check_count, check_positive, usable_device
 from fairalm.nn.features import Features
@@ -27,7 +27,7 @@ from fairalm.nn.frontier_head import FrontierHead
 from fairalm.nn.head import Linear, find_head, with_layer
 from fairalm.nn.head_learner import HeadFitter, HeadLearner
 from fairalm.nn.last_layer import both_features, check_target
-from fairalm.nn.mending import find_mending, inside, mend
+from fairalm.nn.mending import find_mending, mend
 from fairalm.nn.softmax import fit_softmax
 from fairalm.progress import progress_bar
 
@@ -246,7 +246,7 @@ class _Fits:
         self.members = {name: self._fit_members(name, everyone) for name in populations}
 
     def _fit_members(self, population: str, rows: IntArray, start: list[Linear] | None = None) -> list[Linear]:
-        own = rows[inside(population, self.positive[rows])]
+        own = rows[in_population(population, self.positive[rows])]
         return fit_softmax(self.fitter, self.rows.group, self.n_groups, own, start)
 
     def joint(self, label: Linear, members: dict[str, list[Linear]], x: torch.Tensor) -> Joint:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.frontier.joint import Joint
-from fairalm.frontier.mending import SMALLEST, member_columns, mended, target_columns
+from fairalm.frontier.mending import SMALLEST, member_columns, mended, mended_members, target_columns
 
 
 def label_columns(joint: Joint) -> FloatArray:
@@ -50,16 +50,4 @@ def find_mending(
     columns = label_columns(joint) if is_heldout else target_columns(joint.target)
     mend_label = mended(columns, both, positive, weight, intercept=is_heldout)
     target = mend(joint, mend_label, {}).target
-    mend_members: dict[str, Any] = {}
-    for population, members in joint.members.items():
-        own = inside(population, positive)
-        given = members[own]
-        found = mended(member_columns(given, target[own]), given, group[own], weight[own])
-        if found is not None:
-            mend_members[population] = found
-    return mend_label, mend_members
-
-
-def inside(population: str, positive: BoolArray) -> BoolArray:
-    """Which rows belong to a population."""
-    return {"target": positive, "other": ~positive, "everyone": np.ones_like(positive)}[population]
+    return mend_label, mended_members(joint, target, positive, group, weight)

@@ -28,7 +28,7 @@ from fairalm.parameters import ConstrainedEstimator
 from fairalm.result import GroupChange
 from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
-from fairalm.sklearn.labelled_rows import Rows, UnknownGroups, read_groups
+from fairalm.sklearn.labelled_rows import LabelledRows, UnknownGroups, read_groups
 from fairalm.sklearn.plug_in import PlugInClassifier
 
 
@@ -172,7 +172,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         groups, known = read_groups(sensitive_features, group_probabilities, len(y), **settings)
         positive, classes = check_binary(y, target=constraints[0].target)
         weight = None if sample_weight is None else check_weights(sample_weight, len(y))
-        rows = Rows(X, positive, y, known, groups.n_groups, weight)
+        rows = LabelledRows(X, positive, y, known, groups.n_groups, weight)
         if self.missing == "drop" and not rows.known.all():
             rows = rows.part(np.flatnonzero(rows.known))
         rows.check(constraints, groups, classes)
@@ -283,7 +283,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         return tags
 
 
-def _sample(joint: Joint, plain: Any, rows: Rows, groups: Groups) -> Sample:
+def _sample(joint: Joint, plain: Any, rows: LabelledRows, groups: Groups) -> Sample:
     """The rows that the program is solved on, those whose group is known; and the others beside them."""
     known = rows.known
     weight = np.ones(len(known)) if rows.weight is None else rows.weight

@@ -15,8 +15,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Joint
-from fairalm.frontier.mending import member_columns, mended, target_columns
-from fairalm.sklearn.labelled_rows import Rows
+from fairalm.frontier.mending import member_columns, mended, mended_members, target_columns
+from fairalm.sklearn.labelled_rows import LabelledRows
 from fairalm.sklearn.learner import check_takes_weights
 from sklearn import config_context
 
@@ -85,7 +85,7 @@ def mend(joint: Joint, mend_target: Any, mend_members: Mapping[str, Any]) -> Joi
 
 
 def fit_label_and_group(
-    rows: Rows, estimator: Any, membership: Any, populations: Sequence[str], target: Any
+    rows: LabelledRows, estimator: Any, membership: Any, populations: Sequence[str], target: Any
 ) -> LabelAndGroupModel:
     """Fit both kinds of classifiers to these rows."""
     members = {}
@@ -110,7 +110,7 @@ def _fit(estimator: Any, X: Any, labels: Any, weight: FloatArray | None) -> Any:
 
 
 def cross_fit(
-    rows: Rows,
+    rows: LabelledRows,
     fold: IntArray,
     estimator: Any,
     membership: Any,
@@ -121,40 +121,32 @@ def cross_fit(
     """Out-of-fold probabilities, and the model of all rows; neither is mended yet."""
     n_folds = int(fold.max()) + 1
 
-    def out_of_fold(k: int) -> tuple[Joint | None, LabelAndGroupModel]:
-        inside = np.flatnonzero(fold != k)
+    def fit(k: int) -> Any:
+        """The probabilities of the rows of a fold; after the last fold, the model of all rows."""
         if k == n_folds:
-            return None, fit_label_and_group(rows, estimator, membership, populations, target)
-        model = fit_label_and_group(rows.part(inside), estimator, membership, populations, target)
-        return model.raw(_safe_indexing(rows.X, np.flatnonzero(fold == k))), model
+            return fit_label_and_group(rows, estimator, membership, populations, target)
+        model = fit_label_and_group(rows.part(np.flatnonzero(fold != k)), estimator, membership, populations, target)
+        return model.raw(_safe_indexing(rows.X, np.flatnonzero(fold == k)))
 
-    done = Parallel(n_jobs=n_jobs)(delayed(out_of_fold)(k) for k in range(n_folds + 1))
+    *joints, model = Parallel(n_jobs=n_jobs)(delayed(fit)(k) for k in range(n_folds + 1))
     label = np.empty(len(fold))
     members = {population: np.empty((len(fold), rows.n_groups)) for population in populations}
-    for k, (joint, _) in enumerate(done[:-1]):
-        assert joint is not None
+    for k, joint in enumerate(joints):
         label[fold == k] = joint.target
         for population in populations:
             members[population][fold == k] = joint.members[population]
-    return Joint(label, members), done[-1][1]
+    return Joint(label, members), model
 
 
-def find_mending(joint: Joint, rows: Rows) -> tuple[Any, dict[str, Any]]:
+def find_mending(joint: Joint, rows: LabelledRows) -> tuple[Any, dict[str, Any]]:
     """What mends out-of-fold probabilities of these rows; None, or nothing, where they are right as they are."""
     weight = np.ones(len(joint.target)) if rows.weight is None else rows.weight
     both = np.column_stack([1 - joint.target, joint.target])
     mend_target = mended(target_columns(joint.target), both, rows.positive, weight, intercept=False)
     target = mend(joint, mend_target, {}).target
-    mend_members: dict[str, Any] = {}
-    for population, given in joint.members.items():
-        if rows.group.ndim == 2:
-            continue  # labels are needed to see whether probabilities are right
-        own = rows.of(population)
-        columns = member_columns(given[own], target[own])
-        found = mended(columns, given[own], rows.group[own].astype(int), weight[own])
-        if found is not None:
-            mend_members[population] = found
-    return mend_target, mend_members
+    if rows.group.ndim == 2:  # labels are needed to see whether probabilities are right
+        return mend_target, {}
+    return mend_target, mended_members(joint, target, rows.positive, rows.group.astype(int), weight)
 
 
 def check_has_probabilities(name: str, estimator: Any) -> None:

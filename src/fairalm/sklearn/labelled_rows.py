@@ -14,13 +14,14 @@ from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
+from fairalm.frontier.joint import in_population
 from fairalm.frontier.limits import check_comparable
 
 UnknownGroups = Literal["error", "unknown", "drop", "group"]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelledRows:
     """Rows to learn label and group from.
 
     `group` holds codes, -1 where the group is unknown, or probabilities, one column per group.
@@ -33,11 +34,11 @@ class Rows:
     n_groups: int
     weight: FloatArray | None
 
-    def part(self, index: IntArray) -> Rows:
+    def part(self, index: IntArray) -> LabelledRows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         X, group = _safe_indexing(self.X, index), self.group[index]
-        return Rows(X, self.positive[index], self.labels[index], group, self.n_groups, weight)
+        return LabelledRows(X, self.positive[index], self.labels[index], group, self.n_groups, weight)
 
     @property
     def known(self) -> BoolArray:
@@ -46,8 +47,7 @@ class Rows:
 
     def of(self, population: str) -> IntArray:
         """Rows with a group that belong to a population."""
-        inside = {"target": self.positive, "other": ~self.positive, "everyone": np.ones(len(self.positive), dtype=bool)}
-        return np.flatnonzero(self.known & inside[population])
+        return np.flatnonzero(self.known & in_population(population, self.positive))
 
     def check(self, constraints: Sequence[Constraint], groups: Groups, classes: tuple[Any, Any]) -> None:
         """Refuse groups that cannot be compared: no such reference, empty cells; warn of small cells."""
