@@ -19,13 +19,13 @@ LAYERS = [
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection", "parameters"},
     {"frontier"},
-    {"sklearn", "nn"},
+    {"sklearn", "nn", "boost", "spark"},
     {"vision"},
     {"runs"},
     {"report"},
     {"cli", "__main__"},
 ]
-BACKENDS = {"sklearn", "nn"}
+BACKENDS = {"sklearn", "nn", "boost", "spark"}
 
 
 def layer_of(part):
@@ -62,7 +62,7 @@ def test_imports_go_one_way(path):
             assert parts[1] not in BACKENDS - {here}, f"backend {here} imports backend {parts[1]}"
 
 
-HEAVY = ["torch", "matplotlib", "fairlearn", "polars", "typer", "PIL"]
+HEAVY = ["torch", "matplotlib", "fairlearn", "polars", "typer", "PIL", "lightgbm", "xgboost", "pyspark"]
 COUNT = "; import sys; print(*(name for name in sys.modules if name.split('.')[0] in {names!r}))"
 
 
