@@ -80,10 +80,10 @@ class Candidates:
         """Which predict the same for every row."""
         return np.asarray(np.isinf(self.by))
 
-    def mixture(self, tol: float, among: BoolArray | None = None) -> Mixture:
-        """The mixture with the smallest error within the tolerance, of all or of some."""
+    def mixture(self, tol: float, among: BoolArray | None = None, near: FloatArray | None = None) -> Mixture:
+        """The mixture with the smallest error within the tolerance, of all or of some; `near` its prices, perhaps."""
         used = np.ones(len(self.errors), dtype=bool) if among is None else among
-        best = best_mixture(self.errors[used], self.mu[used], tol=tol, blocks=self.blocks)
+        best = best_mixture(self.errors[used], self.mu[used], tol=tol, blocks=self.blocks, near=near)
         weights = np.zeros(len(self.errors))
         weights[used] = best.weights
         return Mixture(weights, best.value, best.prices)

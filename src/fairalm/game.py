@@ -56,6 +56,7 @@ class Game:
         self._eligible: set[int] = set()
         self._multiplier_of: dict[int, FloatArray] = {}
         self._candidates: Candidates | None = None
+        self._mixture: Mixture | None = None  # of the candidates of now, or of some rounds ago
 
     def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
         """Add a classifier and the multipliers it was fitted for; returns its index."""
@@ -100,7 +101,10 @@ class Game:
 
     def mixture(self) -> Mixture:
         """The best mixture of the candidates."""
-        return self.candidates.mixture(self.tol)
+        found, last = self.candidates, self._mixture
+        if last is None or len(last.weights) != len(found.errors):
+            self._mixture = last = found.mixture(self.tol, near=None if last is None else last.prices)
+        return last
 
     def weights(self, predictor: Predictor) -> FloatArray:
         """The probabilities with which `predictor` draws from the candidates."""

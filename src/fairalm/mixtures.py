@@ -19,6 +19,9 @@ from scipy.optimize import linprog
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.moments import is_pair, spread_of
 
+FEW = 200  # classifiers that one linear program takes at once; of more, only those that improve it
+ADDED = 50  # classifiers added to it at a time
+IMPROVES = 1e-9  # error saved by a classifier that is worth adding
 HARD = 100.0  # a price at which no spread above the tolerance pays
 
 
@@ -42,7 +45,13 @@ class Mixture:
 
 
 def best_mixture(
-    errors: FloatArray, mu: FloatArray, *, tol: float, bound: float = HARD, blocks: tuple[int, ...] = ()
+    errors: FloatArray,
+    mu: FloatArray,
+    *,
+    tol: float,
+    bound: float = HARD,
+    blocks: tuple[int, ...] = (),
+    near: FloatArray | None = None,
 ) -> Mixture:
     """Solve the linear program above; two groups and one event need no solver.
 
@@ -54,6 +63,8 @@ def best_mixture(
         Tolerance on each spread, and B. By default B is so large that the tolerance is exceeded only if it must be.
     blocks : tuple of int
         Groups of each protected attribute, if there are several.
+    near : array of shape (events, groups), optional
+        Prices that may be close to the best ones; they save time.
 
     Examples
     --------
@@ -65,28 +76,59 @@ def best_mixture(
     n, n_events, n_groups = mu.shape
     if n_events == 1 and is_pair(n_groups, blocks):
         return _on_hull(errors, mu[:, 0, 0] - mu[:, 0, 1], tol=tol, bound=bound)
-    sizes = blocks or (n_groups,)
-    compared = np.repeat(np.arange(n_events * len(sizes)), np.tile(sizes, n_events))  # the spread of each cell
-    member = np.eye(n_events * len(sizes))[compared]
-    cells, none, spreads = mu.reshape(n, -1).T, np.zeros_like(member), np.eye(member.shape[1])
-    # the unknowns: q, then for each spread its upper end, its lower end, and how far it exceeds the tolerance
-    limits = np.block(
-        [
-            [cells, -member, none, none],
-            [-cells, none, member, none],
-            [np.zeros((len(spreads), n)), spreads, -spreads, -spreads],
-        ]
-    )
-    at_most = np.concatenate([np.zeros(2 * len(cells)), np.full(len(spreads), tol)])
-    cost = np.concatenate([errors, np.zeros(2 * len(spreads)), np.full(len(spreads), bound)])
-    simplex = (np.arange(len(cost)) < n).astype(float)[None, :]
-    ends = [(None, None)] * (2 * len(spreads))
-    ranges = [(0.0, None)] * n + ends + [(0.0, None)] * len(spreads)
-    result = linprog(cost, A_ub=limits, b_ub=at_most, A_eq=simplex, b_eq=[1.0], bounds=ranges, method="highs")
-    marginals = -result.ineqlin.marginals[: 2 * len(cells)]
-    weights = np.clip(np.asarray(result.x)[:n], 0.0, None)
-    prices = (marginals[: len(cells)] - marginals[len(cells) :]).reshape(n_events, n_groups)
-    return Mixture(weights / weights.sum(), float(cost @ np.asarray(result.x)), prices)
+    program = _Program(errors, mu, tol, bound, blocks or (n_groups,))
+    used = np.arange(n) if n <= FEW else _to_begin_with(errors, mu, near)
+    while True:
+        best, reduced = program.solve(used)
+        cheaper = np.flatnonzero(reduced < -IMPROVES)
+        if not len(cheaper):
+            return best
+        used = np.union1d(used, cheaper[np.argsort(reduced[cheaper])[:ADDED]])
+
+
+def _to_begin_with(errors: FloatArray, mu: FloatArray, near: FloatArray | None) -> IntArray:
+    """The cheapest classifiers at these prices, and those with the smallest and largest means."""
+    cells = mu.reshape(len(mu), -1)
+    cost = errors if near is None else errors + cells @ near.ravel()
+    return np.unique(np.concatenate([np.argsort(cost)[: FEW // 2], cells.argmin(0), cells.argmax(0)]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Program:
+    """The linear program over a set of classifiers, solved for some of them at a time."""
+
+    errors: FloatArray
+    mu: FloatArray
+    tol: float
+    bound: float
+    sizes: tuple[int, ...]
+
+    def solve(self, used: IntArray) -> tuple[Mixture, FloatArray]:
+        """The best mixture of those used, and what each of all classifiers would save, as negative numbers."""
+        _, n_events, n_groups = self.mu.shape
+        n, n_spreads = len(used), n_events * len(self.sizes)
+        member = np.eye(n_spreads)[np.repeat(np.arange(n_spreads), np.tile(self.sizes, n_events))]
+        cells, none, spreads = self.mu[used].reshape(n, -1).T, np.zeros_like(member), np.eye(n_spreads)
+        # the unknowns: q, then for each spread its upper end, its lower end, and how far it exceeds the tolerance
+        limits = np.block(
+            [
+                [cells, -member, none, none],
+                [-cells, none, member, none],
+                [np.zeros((n_spreads, n)), spreads, -spreads, -spreads],
+            ]
+        )
+        at_most = np.concatenate([np.zeros(2 * len(cells)), np.full(n_spreads, self.tol)])
+        cost = np.concatenate([self.errors[used], np.zeros(2 * n_spreads), np.full(n_spreads, self.bound)])
+        simplex = (np.arange(len(cost)) < n).astype(float)[None, :]
+        ranges = [(0.0, None)] * n + [(None, None)] * (2 * n_spreads) + [(0.0, None)] * n_spreads
+        result = linprog(cost, A_ub=limits, b_ub=at_most, A_eq=simplex, b_eq=[1.0], bounds=ranges, method="highs")
+        marginals = -result.ineqlin.marginals[: 2 * len(cells)]
+        prices = (marginals[: len(cells)] - marginals[len(cells) :]).reshape(n_events, n_groups)
+        reduced = self.errors + np.einsum("neg,eg->n", self.mu, prices) - float(result.eqlin.marginals[0])
+        reduced[used] = 0.0
+        weights = np.zeros(len(self.errors))
+        weights[used] = np.clip(np.asarray(result.x)[:n], 0.0, None)
+        return Mixture(weights / weights.sum(), float(cost @ np.asarray(result.x)), prices), reduced
 
 
 def _on_hull(errors: FloatArray, gaps: FloatArray, *, tol: float, bound: float) -> Mixture:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairalm.arrays import FloatArray
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.cells import Rows
 
 SHIFTS = 100  # thresholds tried per classifier
+SAMPLED = 20_000  # rows that the thresholds are chosen by, where their margins are all different
 DISTINCT = 1e-9  # of the range of the margins: rows that are closer together are not told apart
 
 
@@ -50,10 +51,19 @@ class Shifts:
 
 def _quantiles(margin: FloatArray, weight: FloatArray, n: int) -> FloatArray:
     """At most `n` thresholds, each half-way between two rows, so that it does not matter who wins a tie; none is 0."""
-    order = np.argsort(margin)
-    values, below = margin[order], np.cumsum(weight[order])
-    places = np.flatnonzero(np.diff(values) > DISTINCT * (values[-1] - values[0]))
+    every = len(margin) // SAMPLED + 1
+    values, below, places = _sorted(margin[::every], weight[::every])
+    if every > 1 and len(places) < len(values) / 2:  # many rows have the same margin: a midpoint may be one, too
+        values, below, places = _sorted(margin, weight)
     chosen = np.unique(np.searchsorted(below[places], below[-1] * np.arange(1, n + 1) / (n + 1)))
     places = places[chosen[chosen < len(places)]]
     inner = (values[places] + values[places + 1]) / 2
     return np.asarray(inner[inner != 0])
+
+
+def _sorted(margin: FloatArray, weight: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The margins in order, the weight up to each, and after which of them there is room for a threshold."""
+    order = np.argsort(margin)
+    values = margin[order]
+    places = np.flatnonzero(np.diff(values) > DISTINCT * (values[-1] - values[0]))
+    return values, np.cumsum(weight[order]), places

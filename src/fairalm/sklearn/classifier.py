@@ -254,7 +254,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         positive, classes = check_binary(y, target=constraint.target)
         compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
         codes, n_groups = groups.codes, groups.n_groups
-        problem = Problem(self._template(), constraint, X, positive, classes, codes, n_groups, weight, compared)
+        many = not isinstance(self._method(), Unconstrained)
+        problem = Problem(self._template(), constraint, X, positive, classes, codes, n_groups, weight, compared, many)
         if (groups.codes < 0).any():
             problem = problem.part(np.flatnonzero(groups.codes >= 0))
         check_cells(constraint, problem.positive, problem.group, groups.compared, classes, compared)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples
 
 from fairalm.arrays import BoolArray, FloatArray
 from fairalm.exceptions import InputError
+from fairalm.sklearn.logistic import NewtonLogistic, is_newton_problem
 from fairalm.sklearn.shifted import ShiftedClassifier, margin_of
 
 CHECKED = 1000  # rows on which margins are compared with predictions
@@ -27,7 +28,8 @@ class EstimatorLearner:
 
     A negative weight becomes its absolute value on the other label, which is the same thing for 0/1 error. The steps
     of a pipeline before its last are fitted once, on the data as it is; only the last is fitted again. Logistic
-    regression starts from the coefficients of the previous fit.
+    regression starts from the coefficients of the previous fit, and where it is plain enough it is solved by
+    :class:`fairalm.sklearn.logistic.NewtonLogistic`.
 
     Parameters
     ----------
@@ -39,9 +41,13 @@ class EstimatorLearner:
         Which rows have the target label.
     classes : (other, target)
         The labels that the estimator is given.
+    many : bool
+        Whether there will be more than one fit; otherwise scikit-learn's own solver is used as it is.
     """
 
-    def __init__(self, estimator: Any, X: Any, positive: BoolArray, classes: tuple[Any, Any]) -> None:
+    def __init__(
+        self, estimator: Any, X: Any, positive: BoolArray, classes: tuple[Any, Any], *, many: bool = True
+    ) -> None:
         self.transformer: Any = None
         self.last_step = estimator
         self.positive = positive
@@ -58,6 +64,9 @@ class EstimatorLearner:
         check_takes_weights(self.last_step)
         self.x = X if self.transformer is None else self.transformer.fit_transform(X, self.labels[positive.astype(int)])
         self.warm = isinstance(self.last_step, LogisticRegression) and self.last_step.solver != "liblinear"
+        self.newton: NewtonLogistic | None = None
+        if many and is_newton_problem(self.last_step, self.x):
+            self.newton = NewtonLogistic(self.last_step, self.x)
         self.previous: Any = None
         self.n_fits = 0
         self._has_margin: bool | None = None  # not known before the first model
@@ -70,6 +79,12 @@ class EstimatorLearner:
         used = positive[size > 0]
         if used.all() or not used.any():  # only one label is left
             return self._constant(bool(used.any()))
+        if self.newton is not None:
+            model = self.newton.fit(positive, size, self.labels)
+            if model is not None:
+                self.previous = model
+                return model
+            self.newton = None  # it did not converge: scikit-learn's solvers are slower but safer
         if self.warm and self.previous is not None:
             model = copy.deepcopy(self.previous).set_params(warm_start=True)
         else:
@@ -82,6 +97,8 @@ class EstimatorLearner:
 
     def margin(self, model: Any, x: Any) -> FloatArray:
         """Decision values or log-odds of the target, where `predict` goes by them; otherwise 1 and -1."""
+        if self.newton is not None and model is self.previous and x is self.x:
+            return self.newton.margin.copy()
         if self._has_margin is None:
             few = _safe_indexing(x, np.arange(min(_num_samples(x), CHECKED)))
             found = margin_of(model, few, self.labels[1])

@@ -31,6 +31,7 @@ class Problem:
     n_groups: int
     weight: FloatArray
     compared: Compared | None = None
+    many_fits: bool = True
 
     def part(self, index: IntArray) -> Problem:
         """The same problem on some of the rows."""
@@ -43,7 +44,7 @@ class Problem:
 
     def learner(self) -> EstimatorLearner:
         """Fits the estimator on these rows."""
-        return EstimatorLearner(self.estimator, self.X, self.positive, self.classes)
+        return EstimatorLearner(self.estimator, self.X, self.positive, self.classes, many=self.many_fits)
 
     def signal(self, kind: DualSignal, heldout_size: float, n_folds: int, rng: np.random.RandomState) -> Signal:
         """Where errors and gaps are measured."""
