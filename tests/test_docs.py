@@ -1,5 +1,7 @@
 """The pages keep their word: their code runs from top to bottom, as do the examples, and links and commands exist."""
 
+import contextlib
+import io
 import os
 import re
 import runpy
@@ -9,6 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from fairalm.cli import app
+from reproduction.__main__ import reproduce
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT / "docs", ROOT / "reproduction")
@@ -92,8 +98,8 @@ def test_adding_can_be_walked(folder):
     assert "error and opportunity" in (folder / "mine.md").read_text(encoding="utf-8")
 
 
-def run(*arguments, package="fairalm", cwd=ROOT):
-    command = [sys.executable, "-m", package, *arguments]
+def run(*arguments, cwd):
+    command = [sys.executable, "-m", "fairalm", *arguments]
     environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, env=environment)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
@@ -128,4 +134,10 @@ def test_commands_exist(page):
 
 @cache
 def help_of(package, command):
-    return run(command, "--help", package=package)
+    if package == "fairalm":
+        told = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+        assert told.exit_code == 0, told.output
+        return told.output
+    with contextlib.redirect_stdout(io.StringIO()) as told, pytest.raises(SystemExit, match="0"):
+        reproduce([command, "--help"])
+    return told.getvalue()

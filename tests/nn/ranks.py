@@ -1,6 +1,7 @@
 """Run by torchrun: train on this rank's half of each batch, and let rank 0 write what came out."""
 
 import sys
+from pathlib import Path
 
 import torch
 from torch import distributed, nn
@@ -11,6 +12,12 @@ from fairalm.methods import METHODS
 from fairalm.nn import ConstrainedLoss
 
 STEPS, BATCH = 200, 32
+SETTINGS = {
+    "augmented": ("augmented", "mixed", 0),
+    "augmented, groups apart": ("augmented", "apart", 0),
+    "fairalm, groups apart": ("fairalm", "apart", 5),
+    "proxy-lagrangian": ("proxy-lagrangian", "mixed", 5),
+}
 
 
 def data(how):
@@ -47,12 +54,13 @@ def train(rule, how, window, rank=0, world=1):
 
 
 if __name__ == "__main__":
-    rule, how, window, path = sys.argv[1:]
     distributed.init_process_group("gloo")
-    result = train(rule, how, int(window), distributed.get_rank(), distributed.get_world_size())
-    duals = [torch.zeros_like(result["dual"]) for _ in range(distributed.get_world_size())]
-    distributed.all_gather(duals, result["dual"].contiguous())
-    if distributed.get_rank() == 0:
-        torch.save({**result, "duals": torch.stack(duals)}, path)
+    rank, world = distributed.get_rank(), distributed.get_world_size()
+    for name, settings in SETTINGS.items():
+        result = train(*settings, rank, world)
+        duals = [torch.zeros_like(result["dual"]) for _ in range(world)]
+        distributed.all_gather(duals, result["dual"].contiguous())
+        if rank == 0:
+            torch.save({**result, "duals": torch.stack(duals)}, Path(sys.argv[1]) / f"{name}.pt")
     distributed.barrier()  # a rank that leaves early takes its connections with it
     distributed.destroy_process_group()
