@@ -309,6 +309,9 @@ def test_another_run_is_not_gone_on_with(data, tmp_path, changed, match):
 SCRIPT = """
 import signal
 import sys
+import time
+from torch.optim.optimizer import register_optimizer_step_post_hook
+register_optimizer_step_post_hook(lambda *_: time.sleep(0.05))  # time enough to be stopped
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {here!r})
 from test_training import *
@@ -325,8 +328,8 @@ def is_in_second_epoch(folder):
 @pytest.mark.parametrize(
     ("how", "settings"),
     [
-        ("SIGKILL", "dict(flip=True, heldout=make_images(seed=2), epochs=150)"),
-        ("SIGINT", "dict(method=Adversary(), epochs=150)"),
+        ("SIGKILL", "dict(flip=True, heldout=make_images(seed=2), epochs=12)"),
+        ("SIGINT", "dict(method=Adversary(), epochs=12)"),
     ],
 )
 def test_a_run_that_was_stopped_goes_on_to_the_same_net(tmp_path, how, settings):
