@@ -73,8 +73,10 @@ class EstimatorLearner:
 
     def fit(self, weights: FloatArray) -> Any:
         """The last step, fitted to one weight per row; 1 for a plain fit."""
-        positive = np.where(weights < 0, ~self.positive, self.positive)
-        size = np.abs(weights)
+        flipped = weights < 0
+        positive, size = self.positive, weights
+        if flipped.any():
+            positive, size = positive ^ flipped, np.abs(weights)
         self.n_fits += 1
         used = positive[size > 0]
         if used.all() or not used.any():  # only one label is left

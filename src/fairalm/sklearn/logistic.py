@@ -18,7 +18,9 @@ from fairalm.arrays import BoolArray, FloatArray
 MOST_COEFFICIENTS = 500  # with more, a step costs more than it saves
 ROWS_PER_COEFFICIENT = 200  # the curvature of so many random rows is close to that of all
 BLOCK = 1024  # rows whose curvature is added up at a time: no copy of X, and they stay in the cache
-FAST = 0.25  # a step that leaves more of the gradient than this asks for another curvature
+FAST = 0.1  # a step that leaves more of the gradient than this asks for the curvature of where it led
+SLOW = 0.5  # a step that leaves more than this, by the curvature of where it began, asks for that of all rows
+COLLINEAR = 1e-6  # share of a column's size that the other columns must leave unexplained
 SHORTENED = 20  # times a step is shortened, at most
 
 
@@ -69,65 +71,80 @@ class NewtonLogistic:
 
     def fit(self, positive: BoolArray, weight: FloatArray, classes: Any) -> LogisticRegression | None:
         """The model for these labels and weights; None if it does not converge within `max_iter` steps."""
-        ridge = np.full(len(self.coefficients), self.ridge / weight.sum())
+        self._positive, self._weight, total = positive, weight, weight.sum()
+        ridge = np.full(len(self.coefficients), self.ridge)
         ridge[-1] = 0.0  # the intercept is not penalised
-        share, part, before, factor = weight / weight.sum(), self._part, np.inf, None
-        chance = expit(self.margin)
+        part, before, factor, is_fresh = self._part, np.inf, None, False
+        residual = self._residual(self.margin.copy())
         for n_iter in range(self.template.max_iter + 1):
-            gradient = self._sum(share * (chance - positive)) + ridge * self.coefficients
-            size = abs(gradient).max()
+            gradient = self._sum(residual) + ridge * self.coefficients
+            size = abs(gradient).max() / total
             if size <= self.template.tol:
                 return self._model(n_iter, classes)
-            if factor is None or size > FAST * before:
-                part = part if factor is None else None
-                factor = self._factor(share * chance * (1 - chance), ridge, part)
+            if is_fresh and size > SLOW * before:
+                part = None
+            is_fresh = factor is None or size > FAST * before
+            if is_fresh:
+                factor = self._factor(ridge, part)
             if factor is None:
                 break
-            chance = self._move(-cho_solve(factor, gradient), gradient, share, positive, ridge)
+            residual = self._move(-cho_solve(factor, gradient), gradient, ridge, residual)
             before = size
         self.coefficients[:], self.margin[:] = 0.0, 0.0
         return None
+
+    def _residual(self, margin: FloatArray) -> FloatArray:
+        """Weight times probability less label, in the place of the margins."""
+        expit(margin, out=margin)
+        margin -= self._positive
+        margin *= self._weight
+        return margin
 
     def _sum(self, values: FloatArray) -> FloatArray:
         """Sum of the rows times these values, and of the values."""
         return np.append(values @ self.x, values.sum() if self.template.fit_intercept else 0.0)
 
-    def _factor(self, curvature: FloatArray, ridge: FloatArray, part: Any) -> Any:
+    def _factor(self, ridge: FloatArray, part: Any) -> Any:
         """The second derivative, factorised; None if that is impossible."""
         n, k = self.x.shape
-        scale = np.sqrt(curvature if part is None else curvature[part] * (n / len(part)))
+        n_used, scale = (n, 1.0) if part is None else (len(part), n / len(part))
         total, rows = np.zeros((k + 1, k + 1), order="F"), np.zeros((BLOCK, k + 1))
-        for start in range(0, len(scale), BLOCK):
-            own = scale[start : start + BLOCK, None]
-            block = rows[: len(own)]
-            source = slice(start, start + BLOCK) if part is None else part[start : start + BLOCK]
-            np.multiply(self.x[source], own, out=block[:, :-1])
+        for start in range(0, n_used, BLOCK):
+            own = slice(start, start + BLOCK) if part is None else part[start : start + BLOCK]
+            chance = expit(self.margin[own])
+            root = np.sqrt(scale * self._weight[own] * chance * (1 - chance))[:, None]
+            block = rows[: len(root)]
+            np.multiply(self.x[own], root, out=block[:, :-1])
             if self.template.fit_intercept:
-                block[:, -1:] = own
+                block[:, -1:] = root
             total = dsyrk(1.0, block.T, beta=1.0, c=total, overwrite_c=1)
         total[np.diag_indices(k + 1)] += ridge
         if not self.template.fit_intercept:
             total[-1, -1] = 1.0
+        size = np.sqrt(np.diag(total))
         try:
-            return cho_factor(total, overwrite_a=True)
+            factor = cho_factor(total, overwrite_a=True)
         except LinAlgError:
             return None
+        return factor if (np.diag(factor[0]) > COLLINEAR * size).all() else None
 
-    def _move(
-        self, step: FloatArray, gradient: FloatArray, share: FloatArray, positive: BoolArray, ridge: FloatArray
-    ) -> FloatArray:
-        """Go along the step until the slope is at most half of what it was; returns the new probabilities."""
-        along, length = self.x @ step[:-1] + step[-1], 1.0
-        slope = gradient @ step
+    def _move(self, step: FloatArray, gradient: FloatArray, ridge: FloatArray, residual: FloatArray) -> FloatArray:
+        """Go along the step until the slope is at most half of what it was; returns the new residuals."""
+        along: FloatArray = self.x @ step[:-1]
+        along += step[-1]
+        length, slope = 1.0, float(gradient @ step)
         for _ in range(SHORTENED):
-            chance = expit(self.margin + length * along)
-            here = (share * (chance - positive)) @ along + (ridge * (self.coefficients + length * step)) @ step
+            np.multiply(along, length, out=residual)
+            residual += self.margin
+            self._residual(residual)
+            here = float(residual @ along + (ridge * (self.coefficients + length * step)) @ step)
             if here <= -0.5 * slope:
                 break
             length *= slope / (slope - here)
         self.coefficients += length * step
-        self.margin += length * along
-        return np.asarray(chance)
+        along *= length
+        self.margin += along
+        return residual
 
     def _model(self, n_iter: int, classes: Any) -> LogisticRegression:
         """The coefficients as scikit-learn's own model."""
