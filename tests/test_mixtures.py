@@ -295,3 +295,16 @@ def test_saddle_gaps_are_those_of_a_loop(blocks):
         nu, seen = prices[:t].mean(axis=0), sorted(set(played[:t]))
         best = min(errors[i] + (nu * mu[i]).sum() for i in seen) - 0.02 * abs(nu).sum() / 2
         assert found[t - 1] == pytest.approx(cost(q, errors, mu, 0.02, 0.7, blocks) - best)
+
+
+@pytest.mark.parametrize(("events", "groups", "blocks"), [(1, 4, ()), (2, 3, ()), (1, 5, (2, 3))])
+@pytest.mark.parametrize("begin", [None, [0], list(range(40))])
+def test_many_classifiers_are_added_as_they_improve_it(monkeypatch, events, groups, blocks, begin):
+    errors, mu = draw(3, 1500, events, groups, shift=0.2)
+    chosen = None if begin is None else np.array(begin)
+    by_columns = best_mixture(errors, mu, tol=0.02, blocks=blocks, begin=chosen)
+    monkeypatch.setattr("fairalm.mixtures.FEW", 1500)
+    at_once = best_mixture(errors, mu, tol=0.02, blocks=blocks)
+    assert by_columns.value == pytest.approx(at_once.value, abs=1e-8)
+    assert cost(by_columns.weights, errors, mu, 0.02, 100.0, blocks) == pytest.approx(by_columns.value, abs=1e-7)
+    assert lower_bound(errors, mu, by_columns.prices, tol=0.02) == pytest.approx(at_once.value, abs=1e-7)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Rows
-from fairalm.mixtures import Mixture, best_mixture, choose_single, penalised
+from fairalm.mixtures import Mixture, best_mixture, cheapest, choose_single, penalised
 from fairalm.moments import Moments, spread_of
 from fairalm.shifts import Shifts
 
@@ -80,13 +80,20 @@ class Candidates:
         """Which predict the same for every row."""
         return np.asarray(np.isinf(self.by))
 
-    def mixture(self, tol: float, among: BoolArray | None = None, near: FloatArray | None = None) -> Mixture:
-        """The mixture with the smallest error within the tolerance, of all or of some; `near` its prices, perhaps."""
+    def mixture(self, tol: float, among: BoolArray | None = None, begin: IntArray | None = None) -> Mixture:
+        """The mixture with the smallest error within the tolerance, of all or of some."""
         used = np.ones(len(self.errors), dtype=bool) if among is None else among
-        best = best_mixture(self.errors[used], self.mu[used], tol=tol, blocks=self.blocks, near=near)
+        best = best_mixture(self.errors[used], self.mu[used], tol=tol, blocks=self.blocks, begin=begin)
         weights = np.zeros(len(self.errors))
         weights[used] = best.weights
         return Mixture(weights, best.value, best.prices)
+
+    def improved(self, before: Candidates, mixture: Mixture, tol: float) -> Mixture:
+        """The best mixture, given that of some of these candidates."""
+        members = np.flatnonzero(mixture.weights)
+        known = {(fit, by) for fit, by in zip(before.fit[members], before.by[members], strict=True)}
+        again = [i for i, key in enumerate(zip(self.fit, self.by, strict=True)) if key in known]
+        return self.mixture(tol, begin=np.union1d(again, cheapest(self.errors, self.mu, mixture.prices)).astype(int))
 
     def spread_of(self, weights: FloatArray) -> FloatArray:
         """The spreads of a mixture."""

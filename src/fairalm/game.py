@@ -56,7 +56,7 @@ class Game:
         self._eligible: set[int] = set()
         self._multiplier_of: dict[int, FloatArray] = {}
         self._candidates: Candidates | None = None
-        self._mixture: Mixture | None = None  # of the candidates of now, or of some rounds ago
+        self._mixture: tuple[Candidates, Mixture] | None = None  # the last that was asked for
 
     def add(self, outcome: Outcome, multiplier: FloatArray) -> int:
         """Add a classifier and the multipliers it was fitted for; returns its index."""
@@ -101,10 +101,12 @@ class Game:
 
     def mixture(self) -> Mixture:
         """The best mixture of the candidates."""
-        found, last = self.candidates, self._mixture
-        if last is None or len(last.weights) != len(found.errors):
-            self._mixture = last = found.mixture(self.tol, near=None if last is None else last.prices)
-        return last
+        found = self.candidates
+        if self._mixture is None:
+            self._mixture = found, found.mixture(self.tol)
+        elif self._mixture[0] is not found:
+            self._mixture = found, found.improved(*self._mixture, self.tol)
+        return self._mixture[1]
 
     def weights(self, predictor: Predictor) -> FloatArray:
         """The probabilities with which `predictor` draws from the candidates."""

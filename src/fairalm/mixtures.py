@@ -51,7 +51,7 @@ def best_mixture(
     tol: float,
     bound: float = HARD,
     blocks: tuple[int, ...] = (),
-    near: FloatArray | None = None,
+    begin: IntArray | None = None,
 ) -> Mixture:
     """Solve the linear program above; two groups and one event need no solver.
 
@@ -63,8 +63,8 @@ def best_mixture(
         Tolerance on each spread, and B. By default B is so large that the tolerance is exceeded only if it must be.
     blocks : tuple of int
         Groups of each protected attribute, if there are several.
-    near : array of shape (events, groups), optional
-        Prices that may be close to the best ones; they save time.
+    begin : int array, optional
+        Classifiers that are likely to be in it; a good guess saves time.
 
     Examples
     --------
@@ -77,7 +77,10 @@ def best_mixture(
     if n_events == 1 and is_pair(n_groups, blocks):
         return _on_hull(errors, mu[:, 0, 0] - mu[:, 0, 1], tol=tol, bound=bound)
     program = _Program(errors, mu, tol, bound, blocks or (n_groups,))
-    used = np.arange(n) if n <= FEW else _to_begin_with(errors, mu, near)
+    if begin is None:
+        cells = mu.reshape(n, -1)
+        begin = np.concatenate([cheapest(errors, mu), cells.argmin(0), cells.argmax(0)])
+    used = np.arange(n) if n <= FEW else np.unique(begin)
     while True:
         best, reduced = program.solve(used)
         cheaper = np.flatnonzero(reduced < -IMPROVES)
@@ -86,11 +89,9 @@ def best_mixture(
         used = np.union1d(used, cheaper[np.argsort(reduced[cheaper])[:ADDED]])
 
 
-def _to_begin_with(errors: FloatArray, mu: FloatArray, near: FloatArray | None) -> IntArray:
-    """The cheapest classifiers at these prices, and those with the smallest and largest means."""
-    cells = mu.reshape(len(mu), -1)
-    cost = errors if near is None else errors + cells @ near.ravel()
-    return np.unique(np.concatenate([np.argsort(cost)[: FEW // 2], cells.argmin(0), cells.argmax(0)]))
+def cheapest(errors: FloatArray, mu: FloatArray, prices: FloatArray | float = 0.0) -> IntArray:
+    """The classifiers that cost least at these prices, as many as a small linear program takes."""
+    return np.argsort(errors + (mu * prices).sum((1, 2)))[: FEW // 2]
 
 
 @dataclass(frozen=True, eq=False)
