@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairalm import EqualizedOdds, ErrorParity
+from fairalm import EqualizedOdds, EqualOpportunity, ErrorParity
 from fairalm.shifts import SHIFTS, Shifts
 
 
@@ -112,3 +112,22 @@ def test_no_shift_is_the_classifier_as_it_is():
 def test_equal_margins_leave_the_constants():
     rows, _ = draw(0, n=50)
     assert Shifts.of(rows, np.full(50, 0.3)).by.tolist() == [-np.inf, np.inf]
+
+
+@pytest.mark.parametrize("levels", [None, 7], ids=["all different", "seven values"])
+def test_many_rows_are_counted_at_thresholds_of_a_sample(levels):
+    rng = np.random.default_rng(0)
+    margin = rng.normal(size=70_000)
+    if levels is not None:
+        margin = np.round(margin)
+    positive, group = rng.random(70_000) < 0.4, rng.integers(3, size=70_000)
+    rows = EqualOpportunity().rows(positive, group, n_groups=3)
+    shifts = Shifts.of(rows, margin)
+    assert len(shifts.by) == (102 if levels is None else len(np.unique(margin)) + 1)
+    for by, wrong in list(zip(shifts.by, shifts.wrong, strict=True))[::9]:
+        expected = rows.sums(1.0 * ((margin > by) != positive))
+        np.testing.assert_array_equal(wrong, expected)
+        assert not (margin == by).any()
+    if levels is None:
+        shares = [(margin > by).mean() for by in shifts.by]
+        np.testing.assert_allclose(shares, np.linspace(1, 0, 102), atol=0.02)
