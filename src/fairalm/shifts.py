@@ -42,7 +42,7 @@ class Shifts:
         place = np.searchsorted(inner, margin)  # the thresholds below the margin
         size = 2 * rows.cells.n_groups
         table = np.bincount(place * size + rows.code, rows.weight, minlength=(len(inner) + 1) * size)
-        return cls.counted(rows, inner, table.reshape(-1, 2, rows.cells.n_groups))
+        return cls.counted(rows, inner, np.asarray(table, dtype=float).reshape(-1, 2, rows.cells.n_groups))
 
     @classmethod
     def counted(cls, rows: CountedRows, inner: FloatArray, table: FloatArray) -> Shifts:

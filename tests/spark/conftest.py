@@ -51,7 +51,9 @@ def people():
     group = rng.integers(0, 2, 3000)
     x = rng.normal(size=(3000, 3)) + 0.7 * group[:, None] * [1, 0, 0]
     label = (x @ [1, 0.5, -0.5] + rng.logistic(size=3000) > 0.3).astype(int)
-    return pd.DataFrame({"label": label, "sex": np.array(["f", "m"])[group], "x0": x[:, 0], "x1": x[:, 1], "x2": x[:, 2]})
+    return pd.DataFrame(
+        {"label": label, "sex": np.array(["f", "m"])[group], "x0": x[:, 0], "x1": x[:, 1], "x2": x[:, 2]}
+    )
 
 
 @pytest.fixture(scope="session")

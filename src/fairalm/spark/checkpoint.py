@@ -76,7 +76,7 @@ class Journal:
 
     def _answer(self, folder: str, entry: Mapping[str, Any]) -> Outcome:
         signal = self.signal
-        model = None
+        model: Any = None
         if np.isfinite(entry["threshold"]):
             model = DefaultParamsReader.loadParamsInstance(f"{self.path}/{folder}/model", self.spark)
         fitted = Fitted(model, signal.target, entry["threshold"])

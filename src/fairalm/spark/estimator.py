@@ -16,7 +16,7 @@ from fairalm.constraints import Constraint, as_constraint
 from fairalm.game import Predictor, play
 from fairalm.methods import Method, Unconstrained, as_method
 from fairalm.spark.checkpoint import Journal
-from fairalm.spark.frame import CodedFrame, code_frame
+from fairalm.spark.frame import CodedFrame, code_frame, target_of
 from fairalm.spark.learner import check_takes_weights
 from fairalm.spark.model import FairALMModel
 from fairalm.spark.params import OBJECTS, GroupParams, ObjectReader, ObjectWriter, check_settings
@@ -142,11 +142,11 @@ class FairALMEstimator(Estimator[FairALMModel], GroupParams, HasMaxIter, MLReada
         self._check(estimator)
         features = [estimator.getOrDefault("featuresCol")] if estimator.hasParam("featuresCol") else dataset.columns
         frame, groups = code_frame(
-            dataset, self._columns(), constraint, features, self.getOrDefault("attributes"), self.getSeed()
+            dataset, self._columns(), [constraint], features, self.getOrDefault("attributes"), self.getSeed()
         )
         signal = None
         try:
-            target = 1.0 if constraint.target is None else float(constraint.target)
+            target = target_of(constraint)
             kind: DualSignal = self.getOrDefault("dualSignal")
             sizes = self.getOrDefault("heldoutSize"), self.getOrDefault("numFolds")
             signal = make_signal(kind, frame, estimator, target, *sizes)

@@ -37,12 +37,12 @@ class Fitted:
         if np.isinf(self.by):
             is_target = self.by < 0
             return data.withColumns({MARGIN: F.lit(1.0 if is_target else -1.0), PREDICTED: F.lit(is_target)})
-        scored = self.model.transform(data)
+        scored: DataFrame = self.model.transform(data)
         return scored.withColumns({MARGIN: self._margin(), PREDICTED: self._predicts_target()})
 
     def transform(self, data: DataFrame) -> DataFrame:
         """Rows with the columns that the model adds, all moved to the new threshold."""
-        scored = self.model.transform(data)
+        scored: DataFrame = self.model.transform(data)
         if self.by == 0:
             return scored
         second = self._margin() - F.lit(self.by)  # at ±inf the target's probability is 0 or 1

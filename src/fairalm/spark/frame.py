@@ -15,6 +15,7 @@ from pyspark.sql.types import MapType
 
 from fairalm._coding import MOST_GROUPS, group_name
 from fairalm._validation import Attributes, Groups, check_choice, encode_groups
+from fairalm.arrays import FloatArray
 from fairalm.cells import Cells, Compared, CountedRows
 from fairalm.constraints import Constraint, check_sizes
 from fairalm.exceptions import InputError
@@ -85,14 +86,37 @@ class CodedFrame:
         n = int(self.rows.n_rows.sum())
         if n <= size:
             return self.data
-        drawn = F.pmod(F.xxhash64(HASH), F.lit(HASHES)) < round(HASHES * size / n)  # whatever the row's fold
-        return self.data.where(drawn).coalesce(1).persist(StorageLevel.MEMORY_AND_DISK)
+        return self.data.where(self._draw(F.lit(size / n))).coalesce(1).persist(StorageLevel.MEMORY_AND_DISK)
+
+    def even_sample(self, size: int) -> DataFrame:
+        """About `size` of the rows, or all: from each label and group the same number, if it has so many.
+
+        WEIGHT grows by as much as rows are left out.
+        """
+        n_rows = np.maximum(self.rows.n_rows, 1)
+        if n_rows.sum() <= size:
+            return self.data
+        order = np.sort(n_rows.ravel())
+        room = (size - np.append(0, np.cumsum(order)[:-1])) / np.arange(len(order), 0, -1)  # for each of the others
+        most = room[np.argmax(order > room)]  # what smaller cells leave over goes to larger ones
+        share = np.minimum(1.0, most / n_rows)
+        return self.data.where(self._draw(by_code(share))).withColumn(WEIGHT, F.col(WEIGHT) / by_code(share))
+
+    @staticmethod
+    def _draw(share: Column) -> Column:
+        """Whether a row is drawn with a probability of `share`, whatever its fold."""
+        return F.pmod(F.xxhash64(HASH), F.lit(HASHES)) < share * F.lit(float(HASHES))
+
+
+def by_code(table: FloatArray) -> Column:
+    """A table of shape (2, groups) as a column: each row's entry."""
+    return F.array(*(F.lit(float(value)) for value in table.ravel()))[F.col(CODE)]
 
 
 def code_frame(
     data: DataFrame,
     columns: Columns,
-    constraint: Constraint,
+    constraints: Sequence[Constraint],
     features: Sequence[str],
     attributes: Attributes,
     seed: int,
@@ -104,8 +128,8 @@ def code_frame(
     data : DataFrame
     columns : Columns
         Where label, group and weight are.
-    constraint : Constraint
-        Whose cells are counted.
+    constraints : sequence of Constraint
+        The cells of the first are counted; those of all must have rows.
     features : sequence of str
         Columns to keep.
     attributes : {"crossed", "separate"}
@@ -117,9 +141,7 @@ def code_frame(
     for name in features:
         check_choice("column", name, data.columns)
     groups, values = _read_groups(data, columns, attributes)
-    target = 1.0 if constraint.target is None else float(constraint.target)
-    if target not in (0.0, 1.0):
-        raise InputError(f"The target of a Spark label is 0 or 1; got {constraint.target!r}.")
+    target = target_of(constraints[0])
     matches = [
         reduce(lambda a, b: a & b, (F.col(c) == F.lit(v) for c, v in zip(columns.groups, value, strict=True)))
         for value in values
@@ -138,9 +160,20 @@ def code_frame(
         F.pmod(F.xxhash64(F.lit(seed), *known), F.lit(HASHES)).alias(HASH),
     ).persist(StorageLevel.MEMORY_AND_DISK)
     compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
-    frame = CodedFrame.of(coded, Cells.of(constraint, groups.n_groups, compared))
-    check_sizes(constraint, frame.rows, groups.compared, (1.0 - target, target))
+    cells = [Cells.of(constraint, groups.n_groups, compared) for constraint in constraints]
+    frame = CodedFrame.of(coded, cells[0])
+    for constraint, own in zip(constraints, cells, strict=True):
+        rows = CountedRows(own, frame.rows.counts, frame.rows.n_rows)
+        check_sizes(constraint, rows, groups.compared, (1.0 - target, target))
     return frame, groups
+
+
+def target_of(constraint: Constraint) -> float:
+    """The label that is the target, 0 or 1."""
+    target = 1 if constraint.target is None else constraint.target
+    if target not in (0, 1):
+        raise InputError(f"The target of a Spark label is 0 or 1; got {target!r}.")
+    return float(target)
 
 
 def _read_groups(data: DataFrame, columns: Columns, attributes: Attributes) -> tuple[Groups, list[tuple[Any, ...]]]:
@@ -156,8 +189,8 @@ def _read_groups(data: DataFrame, columns: Columns, attributes: Attributes) -> t
     if labels != {0.0, 1.0}:
         shown = ", ".join(map(str, sorted(labels, key=str)[:5])) or "none"
         raise InputError(
-            f"The label column {columns.label!r} must hold 0 and 1 and nothing else; it has {shown}. Text is turned into"
-            " these by pyspark.ml.feature.StringIndexer."
+            f"The label column {columns.label!r} must hold 0 and 1 and nothing else; it has {shown}. Text is turned"
+            " into these by pyspark.ml.feature.StringIndexer."
         )
     if refused := sum(row[-1] for row in table):
         raise InputError(

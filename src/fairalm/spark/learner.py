@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 from fairalm.spark.fitted import Fitted
-from fairalm.spark.frame import CODE, WEIGHT, CodedFrame
+from fairalm.spark.frame import WEIGHT, CodedFrame, by_code
 
 LABEL, FIT_WEIGHT = "fairalm_label", "fairalm_fit_weight"
 
@@ -50,11 +50,6 @@ class StageLearner:
         stage = self.estimator
         names = {stage.getParam("labelCol"): LABEL, stage.getParam("weightCol"): FIT_WEIGHT}
         return Fitted(stage.fit(data, names), self.target)
-
-
-def by_code(table: FloatArray) -> Any:
-    """A table of shape (2, groups) as a column: each row's entry."""
-    return F.array(*(F.lit(float(value)) for value in table.ravel()))[F.col(CODE)]
 
 
 def check_takes_weights(estimator: Any) -> None:

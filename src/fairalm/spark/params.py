@@ -62,13 +62,17 @@ def to_plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         settings = {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
         return {"class": f"{type(value).__module__}.{type(value).__qualname__}", "settings": settings}
+    if isinstance(value, (list, tuple)):
+        return [to_plain(item) for item in value]
     if value is None or isinstance(value, (str, int, float)):
         return value
-    raise InputError(f"{value!r} cannot be written: only dataclasses, text and numbers can.")
+    raise InputError(f"{value!r} cannot be written: only dataclasses, lists, text and numbers can.")
 
 
 def from_plain(value: Any) -> Any:
     """What :func:`to_plain` was given. Makes only what is a constraint, a method or a schedule."""
+    if isinstance(value, list):
+        return [from_plain(item) for item in value]
     if not isinstance(value, dict):
         return value
     module, _, name = value["class"].rpartition(".")
@@ -88,7 +92,7 @@ class ObjectWriter(MLWriter):
     def saveImpl(self, path: str) -> None:
         """Write the metadata, and the other estimators beside it."""
         given = {param.name: value for param, value in self.instance.extractParamMap().items()}
-        stages = {name: value for name, value in given.items() if isinstance(value, Estimator)}
+        stages: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, Estimator)}
         objects = {name: to_plain(given[name]) for name in OBJECTS if name in given and name not in stages}
         extra = {"objects": objects, "stages": sorted(stages)}
         plain = {name: value for name, value in given.items() if name not in OBJECTS}
@@ -111,9 +115,7 @@ class ObjectReader(MLReader[Any]):
         instance._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(instance, metadata)
         instance._set_given(**{name: from_plain(value) for name, value in metadata["objects"].items()})
-        stages = {
-            name: DefaultParamsReader.loadParamsInstance(f"{path}/{name}", self.sparkSession)
-            for name in metadata["stages"]
-        }
-        instance._set_given(**stages)
+        for name in metadata["stages"]:
+            stage: Any = DefaultParamsReader.loadParamsInstance(f"{path}/{name}", self.sparkSession)
+            instance._set_given(**{name: stage})
         return instance
