@@ -12,6 +12,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.adaptive.enabled": "false",  # plans of small jobs are not improved by it
     "spark.driver.memory": "1g",
+    "spark.pyspark.python": "no-python",  # everything runs in the JVM: no worker may ask for Python
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # short-lived: compile fast
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",

@@ -162,9 +162,13 @@ def code_frame(
     compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
     cells = [Cells.of(constraint, groups.n_groups, compared) for constraint in constraints]
     frame = CodedFrame.of(coded, cells[0])
-    for constraint, own in zip(constraints, cells, strict=True):
-        rows = CountedRows(own, frame.rows.counts, frame.rows.n_rows)
-        check_sizes(constraint, rows, groups.compared, (1.0 - target, target))
+    try:
+        for constraint, own in zip(constraints, cells, strict=True):
+            rows = CountedRows(own, frame.rows.counts, frame.rows.n_rows)
+            check_sizes(constraint, rows, groups.compared, (1.0 - target, target))
+    except Exception:
+        coded.unpersist()
+        raise
     return frame, groups
 
 
