@@ -26,6 +26,7 @@ SLOW = (
     "runs",
     "sklearn/comparators",
     "sklearn/test_frontier.py",
+    "spark",
     "test_extension.py",
     "vision",
 )

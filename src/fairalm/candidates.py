@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.cells import Rows
+from fairalm.cells import CountedRows
 from fairalm.mixtures import Mixture, best_mixture, cheapest, choose_single, penalised
 from fairalm.moments import Moments, spread_of
 from fairalm.shifts import Shifts
@@ -35,7 +35,7 @@ class Candidates:
         How far its threshold is moved: 0 as it was fitted, ±inf for a constant.
     wrong : array of shape (n, 2, groups), optional
         Weight of the wrong predictions by label and group.
-    rows : Rows, optional
+    rows : CountedRows, optional
         The rows that all this was measured on.
     blocks : tuple of int
         Groups of each protected attribute, if there are several.
@@ -47,7 +47,7 @@ class Candidates:
     fit: IntArray
     by: FloatArray
     wrong: FloatArray | None = None
-    rows: Rows | None = None
+    rows: CountedRows | None = None
     blocks: tuple[int, ...] = ()
 
     @classmethod
@@ -58,7 +58,7 @@ class Candidates:
         return cls(errors, mu, spread, n, np.zeros(len(n)), blocks=moments[0].blocks)
 
     @classmethod
-    def measured(cls, rows: Rows, wrong: list[FloatArray], shifts: list[Shifts]) -> Candidates:
+    def measured(cls, rows: CountedRows, wrong: list[FloatArray], shifts: list[Shifts]) -> Candidates:
         """From the wrong predictions of each classifier, and of its shifts."""
         n = np.arange(len(wrong))
         fit = np.concatenate([n, np.repeat(n, [len(part.by) for part in shifts])])
@@ -134,6 +134,6 @@ class Candidates:
         return np.asarray(rarer <= NEARLY_CONSTANT * rarer[0])
 
 
-def selected_by_group(rows: Rows, wrong: FloatArray) -> FloatArray:
+def selected_by_group(rows: CountedRows, wrong: FloatArray) -> FloatArray:
     """Weight of the rows predicted as the target, shape (..., groups)."""
     return np.asarray(wrong[..., 0, :] + rows.counts[1] - wrong[..., 1, :])

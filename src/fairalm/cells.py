@@ -140,7 +140,40 @@ class Cells:
         return table if self.compared is None else table @ self.compared.membership.T
 
 
-class Rows:
+class CountedRows:
+    """The rows of a data set, counted by label and group: what a game needs to know about the rows it measures on.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells to sum over.
+    counts : array of shape (2, groups)
+        Sums of the rows' weights by label and group, the target label second.
+    n_rows : int array of shape (2, groups)
+        Numbers of rows by label and group.
+
+    Attributes
+    ----------
+    total : float
+        Sum of all weights.
+    """
+
+    def __init__(self, cells: Cells, counts: FloatArray, n_rows: IntArray) -> None:
+        self.cells, self.counts, self.n_rows = cells, counts, n_rows
+        self.total = float(counts.sum())
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of rows in each cell, shape (events, groups)."""
+        sizes, compared = self.cells.inside.astype(int) @ self.n_rows, self.cells.compared
+        return np.asarray(sizes if compared is None else sizes @ compared.membership.astype(int))
+
+    def row_weights(self, weights: FloatArray, moments: Moments) -> FloatArray:
+        """``1/n + sum over the row's cells of sign * weight / count`` of a row of weight 1, shape (2, groups)."""
+        return np.asarray(1.0 / self.total + self.cells.loss_weights(weights, moments))
+
+
+class Rows(CountedRows):
     """The rows of a data set by label and group.
 
     Parameters
@@ -170,18 +203,11 @@ class Rows:
     def __init__(
         self, cells: Cells, positive: BoolArray, group: IntArray, sample_weight: FloatArray | None = None
     ) -> None:
-        self.cells, self.positive = cells, positive
+        self.positive, self.n_codes = positive, 2 * cells.n_groups
         self.code = group + cells.n_groups * positive
         self.weight = np.ones(len(group)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        self.total = float(self.weight.sum())
-        self.counts = self.sums(self.weight)
-
-    @property
-    def sizes(self) -> IntArray:
-        """Number of rows in each cell, shape (events, groups)."""
-        counts = np.bincount(self.code, minlength=2 * self.cells.n_groups).reshape(2, -1)
-        sizes, compared = self.cells.inside.astype(int) @ counts, self.cells.compared
-        return np.asarray(sizes if compared is None else sizes @ compared.membership.astype(int))
+        n_rows = np.bincount(self.code, minlength=self.n_codes).reshape(2, -1)
+        super().__init__(cells, self.sums(self.weight), n_rows)
 
     def moments(self, loss: npt.ArrayLike) -> Moments:
         """Means of the cells, given one loss per row."""
@@ -189,12 +215,11 @@ class Rows:
 
     def sample_weight(self, weights: FloatArray, moments: Moments) -> FloatArray:
         """``w_i = 1/n + sum over i's cells of sign_i * weight / count``, for a row of weight 1."""
-        table = self.cells.loss_weights(weights, moments)
-        return np.asarray(self.weight / self.total + self.weight * table.ravel()[self.code])
+        return np.asarray(self.weight * self.row_weights(weights, moments).ravel()[self.code])
 
     def sums(self, values: FloatArray) -> FloatArray:
         """Sums by label and group, shape (2, groups)."""
-        sums = np.bincount(self.code, values, minlength=2 * self.cells.n_groups)
+        sums = np.bincount(self.code, values, minlength=self.n_codes)
         return sums.astype(float, copy=False).reshape(2, -1)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from fairalm._validation import by_name, first_line, kebab
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.cells import Cells, Compared, Event, Rows
+from fairalm.cells import Cells, Compared, CountedRows, Event, Rows
 from fairalm.exceptions import InputError, SmallCellWarning
 
 TOO_FEW = 5  # rows in a cell; with fewer, a single row moves its rate by over twenty points
@@ -242,7 +242,13 @@ def check_cells(
         How groups belong to them, with several protected attributes.
     """
     n_groups = len(names) if compared is None else len(compared.membership)
-    rows = constraint.rows(positive, group, n_groups, compared=compared)
+    check_sizes(constraint, constraint.rows(positive, group, n_groups, compared=compared), names, classes, stacklevel=5)
+
+
+def check_sizes(
+    constraint: Constraint, rows: CountedRows, names: tuple[str, ...], classes: tuple[Any, Any], *, stacklevel: int = 4
+) -> None:
+    """The check of :func:`check_cells` on rows that are counted already."""
     for event, sizes in zip(rows.cells.names, rows.sizes, strict=True):
         if (sizes == 0).any():
             where, name = event.replace("target", repr(classes[1])), type(constraint).__name__
@@ -258,7 +264,7 @@ def check_cells(
                 f"Fewer than {TOO_FEW} rows with {event} in {shown}: a gap of so few is chance. Merge small groups"
                 " ({merge_below}), or leave them out."
             )
-            warnings.warn(SmallCellWarning(message, merge_below=...), stacklevel=4)
+            warnings.warn(SmallCellWarning(message, merge_below=...), stacklevel=stacklevel)
 
 
 CONSTRAINTS: dict[str, type[Constraint]] = {

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairalm.arrays import Array, BoolArray, FloatArray
 from fairalm.candidates import SETTLED, WORSE_BY, Candidates
-from fairalm.cells import Rows
+from fairalm.cells import CountedRows
 from fairalm.methods.base import Method
 from fairalm.mixtures import Mixture, lower_bound, penalised, saddle_gaps, size_of
 from fairalm.outcome import Oracle, Outcome
@@ -42,12 +42,12 @@ class Game:
         The tolerance, and the B of the certificate.
     is_linear : bool
         Whether the gaps are linear in the classifier; only then there is a certificate.
-    rows : Rows, optional
+    rows : CountedRows, optional
         The rows that errors and gaps are measured on.
     """
 
     def __init__(
-        self, plain: Outcome, *, tol: float, bound: float = 1.0, is_linear: bool = True, rows: Rows | None = None
+        self, plain: Outcome, *, tol: float, bound: float = 1.0, is_linear: bool = True, rows: CountedRows | None = None
     ) -> None:
         self.classifiers = [plain]
         self.played: list[int] = []
@@ -231,7 +231,7 @@ def play(
     early_stop: bool = True,
     resolution: float = 0.0,
     is_linear: bool = True,
-    rows: Rows | None = None,
+    rows: CountedRows | None = None,
     on_round: Callable[[int, Outcome], None] | None = None,
 ) -> Game:
     """Play Algorithm 1, with any method that moves the multipliers.
@@ -261,7 +261,7 @@ def play(
         Whether the gaps are linear in the classifier. If so, the oracle is also asked for its answer to the best
         mixture's prices: for ``predictor="mixture"`` until that does not improve it, for a method whose weights are not
         its multipliers alone once, so that the certificate rests on an answer.
-    rows : Rows, optional
+    rows : CountedRows, optional
         The rows that the oracle measures on. With them the game can move thresholds and knows the constants.
     on_round : callable, optional
         Called with the round and its outcome.

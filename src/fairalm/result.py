@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairalm.arrays import FloatArray
 from fairalm.candidates import NEARLY_CONSTANT, WORSE_BY, selected_by_group
-from fairalm.cells import Rows
+from fairalm.cells import CountedRows
 from fairalm.exceptions import (
     ConstantModelWarning,
     FairALMWarning,
@@ -34,7 +34,7 @@ class GroupChange:
     overall: FloatArray  # the same over all groups, shape (2,)
 
     @classmethod
-    def of(cls, rows: Rows, wrong: FloatArray) -> GroupChange:
+    def of(cls, rows: CountedRows, wrong: FloatArray) -> GroupChange:
         """From the wrong predictions of both models, shape (2, 2, groups)."""
         found, selected, counts = rows.counts[1] - wrong[:, 1], selected_by_group(rows, wrong), rows.counts
         overall = selected.sum(-1) / rows.total

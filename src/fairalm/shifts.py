@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairalm.arrays import FloatArray, IntArray
-from fairalm.cells import Rows
+from fairalm.cells import CountedRows, Rows
 
 SHIFTS = 100  # thresholds tried per classifier
 SAMPLED = 20_000  # rows that the thresholds are chosen by, where their margins are all different
@@ -39,17 +39,22 @@ class Shifts:
         >>> shifts.by.tolist(), shifts.wrong.sum((1, 2)).tolist()
         ([-inf, 0.5, inf], [2.0, 2.0, 2.0])
         """
-        inner = _quantiles(margin, rows.weight, n)
+        inner = thresholds(margin, rows.weight, n)
         place = np.searchsorted(inner, margin)  # the thresholds below the margin
         size = 2 * rows.cells.n_groups
         table = np.bincount(place * size + rows.code, rows.weight, minlength=(len(inner) + 1) * size)
-        above = np.cumsum(table.reshape(-1, size)[::-1], axis=0)[::-1]
-        selected = np.vstack([above, np.zeros(size)]).reshape(-1, 2, rows.cells.n_groups)  # exactly 0 where nobody is
+        return cls.counted(rows, inner, np.asarray(table, dtype=float).reshape(-1, 2, rows.cells.n_groups))
+
+    @classmethod
+    def counted(cls, rows: CountedRows, inner: FloatArray, table: FloatArray) -> Shifts:
+        """From the weight of the rows in each interval between the thresholds, shape (thresholds + 1, 2, groups)."""
+        above = np.cumsum(table[::-1], axis=0)[::-1]
+        selected = np.concatenate([above, np.zeros_like(table[:1])])  # exactly 0 where nobody is
         wrong = np.stack([selected[:, 0], rows.counts[1] - selected[:, 1]], axis=1)
         return cls(np.concatenate([[-np.inf], inner, [np.inf]]), wrong)
 
 
-def _quantiles(margin: FloatArray, weight: FloatArray, n: int) -> FloatArray:
+def thresholds(margin: FloatArray, weight: FloatArray, n: int = SHIFTS) -> FloatArray:
     """At most `n` thresholds, each half-way between two rows, so that it does not matter who wins a tie; none is 0."""
     every = len(margin) // SAMPLED + 1
     values, below, places = _sorted(margin[::every], weight[::every])

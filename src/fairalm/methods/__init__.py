@@ -31,10 +31,15 @@ METHODS: dict[str, type[Method]] = {
 }
 
 #: The method each backend uses if the user names none: the winner of `make bench`, without tuning.
-DEFAULT_METHOD: dict[str, type[Method]] = {"sklearn": SecantALM, "last-layer": SecantALM, "nn": PIControl}
+DEFAULT_METHOD: dict[str, type[Method]] = {
+    "sklearn": SecantALM,
+    "last-layer": SecantALM,
+    "spark": SecantALM,
+    "nn": PIControl,
+}
 
 
-def as_method(which: Method | str | None, backend: Literal["sklearn", "last-layer", "nn"]) -> Method:
+def as_method(which: Method | str | None, backend: Literal["sklearn", "last-layer", "spark", "nn"]) -> Method:
     """A method that the backend can use: as given, by its name, or the backend's default if left out.
 
     >>> as_method("lagrangian", "sklearn"), as_method(None, "nn")
