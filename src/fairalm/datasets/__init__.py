@@ -11,6 +11,7 @@ environment variable FAIRALM_DATA, else in the cache.
 """
 
 from fairalm.datasets._adult import load_adult
+from fairalm.datasets._batches import FrameTable, Table, open_table
 from fairalm.datasets._compas import load_compas
 from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._german import load_german
@@ -23,12 +24,15 @@ from fairalm.datasets._table import read_table
 __all__ = [
     "LOADERS",
     "Dataset",
+    "FrameTable",
+    "Table",
     "load",
     "load_adult",
     "load_compas",
     "load_german",
     "load_law",
     "names",
+    "open_table",
     "preprocess",
     "read_table",
     "split",

@@ -5,11 +5,17 @@ from __future__ import annotations
 import csv
 import os
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from fairalm.exceptions import InputError
+
+
+CSV: dict[str, Any] = {"encoding": "utf-8-sig", "low_memory": False}  # how pandas reads it
 
 
 def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
@@ -39,30 +45,40 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     >>> folder.cleanup()
     """
     path = Path(path)
-    suffix = path.suffix.lower()
     if path.is_dir():
         raise InputError(f"{path} is a folder: name the file inside it.")
+    frame = _read_csv(path) if suffix_of(path) == ".csv" else _read_parquet(path)
+    check_frame(frame, str(path))
+    return frame
+
+
+def suffix_of(path: Path) -> str:
+    """The suffix of a file that can be read, ".csv" or ".parquet"."""
+    suffix = path.suffix.lower()
     if not path.exists():
         raise InputError(f"There is no file {path}: check the path.")
     if suffix not in (".csv", ".parquet"):
         raise InputError(f"{path} ends in {suffix!r}: only .csv and .parquet files can be read.")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty: it needs a header and at least one row.")
-    frame = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
-    check_frame(frame, str(path))
-    return frame
+    return suffix
 
 
 def check_frame(frame: pd.DataFrame, name: str) -> None:
     """Refuse what is not a data frame with rows and distinct text names."""
     if not isinstance(frame, pd.DataFrame):
         raise InputError(f"{name} must be a pandas DataFrame; got {type(frame).__name__}.")
-    _check_distinct(list(frame.columns), name)
-    numbered = [c for c in frame.columns if not isinstance(c, str)]
-    if numbered:
-        raise InputError(f"{name} has a column named {numbered[0]!r}: column names must be text, rename it.")
+    check_names(list(frame.columns), name)
     if frame.empty:
         raise InputError(f"{name} has {len(frame)} rows and {frame.shape[1]} columns: nothing to learn from.")
+
+
+def check_names(columns: list[Any], name: str) -> None:
+    """Refuse column names that are not text, or the same."""
+    _check_distinct(columns, name)
+    numbered = [c for c in columns if not isinstance(c, str)]
+    if numbered:
+        raise InputError(f"{name} has a column named {numbered[0]!r}: column names must be text, rename it.")
 
 
 def _check_distinct(columns: list[str], name: str) -> None:
@@ -72,6 +88,13 @@ def _check_distinct(columns: list[str], name: str) -> None:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    with reading_csv(path):
+        return pd.read_csv(path, **CSV)
+
+
+@contextmanager
+def reading_csv(path: Path) -> Iterator[None]:
+    """Check the header of a .csv file, and turn the errors of reading it into sentences that name it."""
     with path.open("rb") as raw:
         if b"\0" in raw.read(65536):
             raise InputError(f"{path} is not text: save it as CSV UTF-8.")
@@ -79,7 +102,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = (row for row in csv.reader(file) if row)
             _check_header(next(rows, []), next(rows, []), path)
-        return pd.read_csv(path, encoding="utf-8-sig", low_memory=False)
+        yield
     except InputError:
         raise
     except UnicodeDecodeError as error:
@@ -101,16 +124,36 @@ def _check_header(header: list[str], first: list[str], path: Path) -> None:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    with reading_parquet(path):
+        schema_of(path)
+        return with_index(pd.read_parquet(path, engine="pyarrow"))
+
+
+def with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with its index as a column, if that has a name."""
+    return frame.reset_index(drop=frame.index.name is None)
+
+
+def schema_of(path: Path) -> Any:
+    """The schema of a .parquet file, in which no two columns have the same name."""
+    import pyarrow.parquet
+
+    schema = pyarrow.parquet.read_schema(path)
+    _check_distinct(schema.names, str(path))
+    return schema
+
+
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """Turn the errors of reading a .parquet file into sentences that name it."""
     try:
         import pyarrow.parquet
     except ImportError as error:
         raise ImportError('Reading .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
     try:
-        _check_distinct(pyarrow.parquet.read_schema(path).names, str(path))
-        frame = pd.read_parquet(path, engine="pyarrow")
+        yield
     except InputError:
         raise
     except (OSError, ValueError) as error:  # pyarrow's own errors derive from these
         reason = str(error).splitlines()[0].split(". ")[0]
         raise InputError(f"{path} cannot be read as Parquet ({reason}).") from error
-    return frame.reset_index(drop=frame.index.name is None)
