@@ -142,7 +142,7 @@ class ParquetTable(Table):
 
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
         """Read the files one after the other."""
-        asked = [*columns, *({numbers} - {None, *columns})]
+        asked = [*columns, *(name for name in (numbers,) if name is not None and name not in columns)]
         self._check_same_types(asked)
         dataset = self._dataset([name for name in columns if self._is_text(name)])
         for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
@@ -172,7 +172,7 @@ class ParquetTable(Table):
     def _is_text(self, column: str) -> bool:
         import pyarrow as pa
 
-        return pa.types.is_string(self._schema.field(column).type)
+        return bool(pa.types.is_string(self._schema.field(column).type))
 
     def _check_same_types(self, columns: Sequence[str]) -> None:
         """Refuse files that differ from the first in a column that is needed."""
@@ -208,5 +208,5 @@ def _coded_arrow(column: Any) -> Column:
         column = compute.if_else(compute.is_nan(column), None, column)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    codes = column.indices.fill_null(-1).to_numpy().astype(np.int64)
+    codes = column.indices.cast(pa.int64()).fill_null(-1).to_numpy()
     return Column(codes, column.dictionary.to_pylist())

@@ -14,7 +14,6 @@ import pandas as pd
 
 from fairalm.exceptions import InputError
 
-
 CSV: dict[str, Any] = {"encoding": "utf-8-sig", "low_memory": False}  # how pandas reads it
 
 
@@ -89,7 +88,8 @@ def _check_distinct(columns: list[str], name: str) -> None:
 
 def _read_csv(path: Path) -> pd.DataFrame:
     with reading_csv(path):
-        return pd.read_csv(path, **CSV)
+        frame: pd.DataFrame = pd.read_csv(path, **CSV)
+        return frame
 
 
 @contextmanager
@@ -147,7 +147,7 @@ def schema_of(path: Path) -> Any:
 def reading_parquet(path: Path) -> Iterator[None]:
     """Turn the errors of reading a .parquet file into sentences that name it."""
     try:
-        import pyarrow.parquet
+        import pyarrow.parquet  # noqa: F401
     except ImportError as error:
         raise ImportError('Reading .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
     try:

@@ -17,7 +17,6 @@ from fairalm.measures.rates import GroupRates, binarize, count
 from fairalm.measures.totals import Totals
 from fairalm.measures.weights import WrongWeights
 
-MOST_COMBINATIONS = 250_000  # of values; with more, a column is an id or a score
 Column = tuple[IntArray, Sequence[Hashable]]  # the place of each row's value among the distinct ones; -1 if missing
 
 
@@ -55,9 +54,9 @@ class Counts:
         more = {"rows": self.rows}
         if self.weights is not None:
             more |= {"weight": self.weights.sums.astype(float), "square": self.weights.squares.astype(float)}
-        lines = self.table.astype(str).agg(tuple, axis=1).argsort(kind="stable")
-        table: pd.DataFrame = pd.concat([self.table, pd.DataFrame(more)], axis=1).iloc[lines]
-        return table
+        text = self.table.astype(object).map(str)
+        lines = text.sort_values(list(text.columns), kind="stable").index
+        return pd.concat([self.table, pd.DataFrame(more)], axis=1).loc[lines]
 
     def rows_without(self, column: str) -> int:
         """Rows of data without a value in a column."""
@@ -90,6 +89,8 @@ class Counts:
 class Tally:
     """Counts rows batch by batch; its memory grows with the combinations of values, not with the rows."""
 
+    MOST = 250_000  # combinations of values; with more, a column is an id or a score
+
     def __init__(self, target: str, prediction: str, protected: Sequence[str], weight: str | None = None) -> None:
         self.target, self.prediction, self.protected, self.weight = target, prediction, tuple(protected), weight
         self.columns = tuple(dict.fromkeys((target, prediction, *protected)))
@@ -103,29 +104,29 @@ class Tally:
     @property
     def is_full(self) -> bool:
         """Whether there are so many combinations that a column must be an id or a score."""
-        return len(self._lines) > MOST_COMBINATIONS
+        return len(self._lines) > self.MOST
 
     def add(self, columns: Mapping[str, Column], weight: Any = None) -> None:
         """Count some more rows; those of weight 0 stand for nobody."""
         codes, first = _combine([columns[name] for name in self.columns])
         of_line = [self._global(name, *columns[name])[first].tolist() for name in self.columns]
         keys = zip(*of_line, strict=True)
-        lines = np.array([self._lines.setdefault(key, len(self._lines)) for key in keys], dtype=np.int64)
-        for part in (self._rows, self._sums, self._squares):
-            part.extend([0] * (len(self._lines) - len(part)))  # type: ignore[list-item]
-        if weight is None:
-            kept, totals = slice(None), None
-        else:
+        lines = [self._lines.setdefault(key, len(self._lines)) for key in keys]
+        n_new = len(self._lines) - len(self._rows)
+        self._rows += [0] * n_new
+        self._sums += [Fraction(0)] * n_new
+        self._squares += [Fraction(0)] * n_new
+        if weight is not None:
             numbers = self._numbers(weight)
             kept = np.isfinite(numbers) & (numbers > 0)
-            totals = Totals.of(numbers[kept], codes[kept], len(lines))
-            self._unit = max(self._unit, totals.unit if kept.any() else 0.0)
-        for line, rows in zip(lines.tolist(), np.bincount(codes[kept], minlength=len(lines)).tolist(), strict=True):
-            self._rows[line] += rows
-        if totals is not None:
-            for line, own, square in zip(lines.tolist(), totals.sums, totals.squares, strict=True):
+            numbers, codes = numbers[kept], codes[kept]
+            totals = Totals.of(numbers, codes, len(lines))
+            self._unit = max(self._unit, numbers.max(initial=0.0))
+            for line, own, square in zip(lines, totals.sums, totals.squares, strict=True):
                 self._sums[line] += own
                 self._squares[line] += square
+        for line, rows in zip(lines, np.bincount(codes, minlength=len(lines)).tolist(), strict=True):
+            self._rows[line] += rows
 
     def counts(self, typed: Callable[[str, Sequence[Any]], pd.Series[Any]]) -> Counts:
         """The table of counts; `typed` gives the values of a column their type, in which None is a missing one."""

@@ -58,4 +58,4 @@ class Totals:
         added = np.full((2, n_codes), Fraction(0), dtype=object)
         for total, parts in zip(added, (self.sums, self.squares), strict=True):
             np.add.at(total, codes, parts)
-        return Totals(*added, self.unit)
+        return Totals(added[0], added[1], self.unit)

@@ -10,7 +10,6 @@ from fairalm._validation import Attributes, Groups, Missing, check_choice
 from fairalm.constraints import EqualOpportunity
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, Counts, GroupRates, Tally, rates_entry
-from fairalm.measures.counts import MOST_COMBINATIONS
 from fairalm.runs.metrics import data_entry, measures_in, metrics, verdict
 from fairalm.runs.source import open_data
 
@@ -80,7 +79,7 @@ def _count(given: Predictions) -> Counts:
         if tally.is_full:
             _positive(given, tally.counts(table.typed))  # refuses scores
             raise InputError(
-                f"The protected columns {', '.join(map(repr, given.protected))} have more than {MOST_COMBINATIONS:,}"
+                f"The protected columns {', '.join(map(repr, given.protected))} have more than {Tally.MOST:,}"
                 " combinations of values: is one of them an id? Name other columns."
             )
     return tally.counts(table.typed)
