@@ -1,0 +1,1 @@
+"""Spark data frames: only counts and small tables reach the driver."""
