@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from fairalm.datasets import _batches, open_table, read_table
+from fairalm.datasets import Table, open_table, read_table
 from fairalm.exceptions import InputError
 
 TABLE = pd.DataFrame(
@@ -31,7 +31,7 @@ def whole(table, columns):
 @pytest.mark.parametrize("rows", [1, 2, 100])
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_batches_hold_what_the_table_does(tmp_path, monkeypatch, name, rows):
-    monkeypatch.setattr(_batches, "BATCH", rows)
+    monkeypatch.setattr(Table, "BATCH", rows)
     TABLE.to_csv(tmp_path / "t.csv", index=False)
     TABLE.assign(sex=TABLE["sex"].astype("category"), age=TABLE["age"].astype("Int64")).to_parquet(
         tmp_path / "t.parquet"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairalm._validation import encode_groups
-from fairalm.datasets import _batches
+from fairalm.datasets import Table
 from fairalm.exceptions import InputError
 from fairalm.measures import Tally, splits_entry
 from fairalm.runs import Predictions, audit
@@ -58,7 +58,7 @@ def places(people, tmp_path_factory):
 )
 def test_batches_change_nothing(people, places, batch, weight, chosen):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_batches, "BATCH", batch)
+        patch.setattr(Table, "BATCH", batch)
         done = [audit(Predictions(data, "hired", "said", ["sex", "age"], weight=weight, **chosen)) for data in places]
     kept = people if weight is None else people[people["w"] > 0]
     groups = encode_groups(kept[["sex", "age"]], **chosen)
@@ -101,7 +101,7 @@ def test_the_fingerprint_is_of_the_rows_in_any_order(people, places, tmp_path):
     ],
 )
 def test_ids_and_scores_are_refused_before_they_fill_the_memory(places, monkeypatch, columns, message):
-    monkeypatch.setattr(_batches, "BATCH", 60)
+    monkeypatch.setattr(Table, "BATCH", 60)
     monkeypatch.setattr(Tally, "MOST", 50)
     target, prediction, protected = columns
     with pytest.raises(InputError, match=message):
