@@ -72,9 +72,9 @@ def recode(codes: IntArray, labels: Labels) -> tuple[IntArray, Labels]:
     return new[codes], tuple(labels[i] for i in used)
 
 
-def merge_small(codes: IntArray, labels: Labels, merge_below: int) -> tuple[IntArray, Labels]:
-    """Merge the labels of fewer rows than `merge_below` into one, "other", the last."""
-    sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
+def merge_small(codes: IntArray, labels: Labels, merge_below: int, rows: IntArray) -> tuple[IntArray, Labels]:
+    """Merge the labels of fewer rows than `merge_below` into one, "other", the last; a code stands for `rows`."""
+    sizes = np.bincount(codes[codes >= 0], rows[codes >= 0], len(labels))
     small = sizes < merge_below
     if not small.any():
         return codes, labels
@@ -97,9 +97,8 @@ def cross(columns: Sequence[IntArray]) -> tuple[IntArray, IntArray]:
     return codes, of
 
 
-def check_not_ids(columns: Iterable[Any], codes: IntArray, labels: Labels) -> None:
+def check_not_ids(columns: Iterable[Any], n_rows: int, n_groups: int) -> None:
     """Refuse more groups than can be compared."""
-    n_rows, n_groups = int((codes >= 0).sum()), len(labels)
     if n_groups > SOME_GROUPS and n_rows < FEWEST_ROWS * n_groups:
         why = f"{n_rows / n_groups:.1f} rows per group: is it an id?"
     elif n_groups > MOST_GROUPS:

@@ -97,12 +97,13 @@ class Groups:
 
     A code of -1 marks a row to leave out (``missing="drop"``). With several protected columns a label is a
     tuple, one value per column. These crossed groups are compared, unless there are `attributes`: then each of them is
-    compared on its own, its values with one another.
+    compared on its own, its values with one another. Without `rows` each code is one row of data.
     """
 
     codes: IntArray
     labels: tuple[Hashable, ...]
     attributes: tuple[Attribute, ...] = ()
+    rows: IntArray | None = None  # how many rows each code stands for, in a table of counts
 
     @property
     def n_groups(self) -> int:
@@ -117,11 +118,17 @@ class Groups:
     @property
     def sizes(self) -> IntArray:
         """Rows in each group."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=self.n_groups).astype(np.int64)
+        kept = self.codes >= 0
+        return np.bincount(self.codes[kept], self.rows_each[kept], self.n_groups).astype(np.int64)
+
+    @property
+    def rows_each(self) -> IntArray:
+        """How many rows each code stands for."""
+        return np.ones(len(self.codes), np.int64) if self.rows is None else self.rows
 
     def take(self, rows: Any) -> Groups:
         """The groups of some rows; a group that has none is kept."""
-        return replace(self, codes=self.codes[rows])
+        return replace(self, codes=self.codes[rows], rows=None if self.rows is None else self.rows[rows])
 
     @property
     def apart(self) -> tuple[Groups, ...]:
@@ -130,6 +137,7 @@ class Groups:
             Groups(
                 np.where(self.codes >= 0, attribute.of[self.codes], -1),
                 tuple(f"{attribute.name} = {label}" for label in attribute.labels),
+                rows=self.rows,
             )
             for attribute in self.attributes
         ) or (self,)
@@ -160,6 +168,7 @@ def encode_groups(
     min_groups: int = 2,
     attributes: Attributes = "crossed",
     refuse_ids: bool = True,
+    rows: IntArray | None = None,
 ) -> Groups:
     """Turn one or several protected columns into group codes.
 
@@ -180,6 +189,8 @@ def encode_groups(
         the other settings are about each column.
     refuse_ids : bool
         Refuse so many groups that the column seems to be an id; False where the groups are known or only listed.
+    rows : ndarray of int, optional
+        In a table of counts: how many rows of data each row of the table stands for.
 
     Examples
     --------
@@ -195,11 +206,11 @@ def encode_groups(
     frame = _as_columns(sensitive_features)
     if n_rows is not None and len(frame) != n_rows:
         raise InputError(f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row.")
-    absent = frame.isna()
+    absent, each = frame.isna(), np.ones(len(frame), np.int64) if rows is None else rows
     if missing == "error" and absent.to_numpy().any():
         columns = ", ".join(str(c) for c in frame.columns[absent.any()])
         raise InputError(
-            f"{int(absent.any(axis=1).sum())} of {len(frame)} rows have no value in the protected column"
+            f"{int(each[absent.any(axis=1)].sum())} of {int(each.sum())} rows have no value in the protected column"
             f" ({columns}): fill them, or pass {{missing}} to leave these rows out ('group' makes them a group).",
             missing="drop",
         )
@@ -212,9 +223,9 @@ def encode_groups(
         codes, labels = factorize(frame.iloc[:, places], absent.iloc[:, places])
         codes, labels = recode(np.where(left_out, -1, codes), labels)
         if merge_below is not None:
-            codes, labels = merge_small(codes, labels, merge_below)
+            codes, labels = merge_small(codes, labels, merge_below, each)
         if refuse_ids:
-            check_not_ids(frame.columns[places], codes, labels)
+            check_not_ids(frame.columns[places], int(each[codes >= 0].sum()), len(labels))
         if len(labels) < min_groups:
             which = f" {frame.columns[places[0]]!r}" if n_columns > 1 else ""
             only = ", ".join(repr(group_name(label)) for label in labels) or "none"
@@ -224,13 +235,13 @@ def encode_groups(
             )
         coded.append((codes, labels))
     if len(coded) == 1:
-        return Groups(*coded[0])
+        return Groups(*coded[0], rows=rows)
     codes, of = cross([codes for codes, _ in coded])
     parts = [
         Attribute(str(name), labels, values) for name, (_, labels), values in zip(frame.columns, coded, of, strict=True)
     ]
     crossed = zip(*([part.labels[value] for value in part.of] for part in parts), strict=True)
-    return Groups(codes, tuple(crossed), tuple(parts))
+    return Groups(codes, tuple(crossed), tuple(parts), rows)
 
 
 def _as_columns(sensitive_features: Any) -> pd.DataFrame:

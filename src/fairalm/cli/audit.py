@@ -22,7 +22,9 @@ SMALL = 30  # people with a label in a group; fewer are marked
 
 
 OPTIONS = {
-    "data": Annotated[str, typer.Argument(metavar="DATA", help="A .csv or .parquet file.")],
+    "data": Annotated[
+        str, typer.Argument(metavar="DATA", help="A .csv or .parquet file, or a folder of .parquet files.")
+    ],
     "target": Annotated[str, typer.Option(metavar="COL", help="Column of the label, with two values.")],
     "prediction": Annotated[str, typer.Option(metavar="COL", help="Column of the predicted label, not of scores.")],
     "protected": Annotated[list[str], opt.Protected],

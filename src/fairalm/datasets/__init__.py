@@ -11,6 +11,7 @@ environment variable FAIRALM_DATA, else in the cache.
 """
 
 from fairalm.datasets._adult import load_adult
+from fairalm.datasets._batches import FrameTable, Table
 from fairalm.datasets._compas import load_compas
 from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._german import load_german
@@ -18,17 +19,20 @@ from fairalm.datasets._law import load_law
 from fairalm.datasets._preprocess import preprocess
 from fairalm.datasets._registry import LOADERS, load, names
 from fairalm.datasets._split import split, stratified_folds
-from fairalm.datasets._table import read_table
+from fairalm.datasets._table import open_table, read_table
 
 __all__ = [
     "LOADERS",
     "Dataset",
+    "FrameTable",
+    "Table",
     "load",
     "load_adult",
     "load_compas",
     "load_german",
     "load_law",
     "names",
+    "open_table",
     "preprocess",
     "read_table",
     "split",

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairalm._validation import check_binary, check_choice, encode_groups
 from fairalm.arrays import IntArray
-from fairalm.datasets._table import check_frame
+from fairalm.datasets._checks import check_frame
 from fairalm.exceptions import InputError
 
 WIDTH = 80

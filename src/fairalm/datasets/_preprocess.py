@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from fairalm._coding import MISSING_LABEL
-from fairalm.datasets._table import check_frame
+from fairalm.datasets._checks import check_frame
 from fairalm.exceptions import InputError
 
 MOST_CATEGORIES = 64

@@ -1,19 +1,24 @@
-"""Reading a file as a table, and the checks that every table passes."""
+"""Reading a file as a table, whole or batch by batch."""
 
 from __future__ import annotations
 
-import csv
 import os
-from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from fairalm.datasets._batches import Table
+from fairalm.datasets._checks import check_frame, suffix_of
+from fairalm.datasets._csv_table import CsvTable
+from fairalm.datasets._parquet_table import ParquetTable
 from fairalm.exceptions import InputError
 
 
-def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
-    r"""Read a .csv or .parquet file.
+def read_table(
+    path: str | os.PathLike[str], *, columns: Sequence[str] | None = None, rows: int | None = None
+) -> pd.DataFrame:
+    r"""Read a .csv or .parquet file, or a folder of .parquet files as one table.
 
     A .csv file is UTF-8 text, separated by commas, its first line the column names. A .parquet file needs
     pyarrow.
@@ -22,6 +27,10 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     ----------
     path : str or path
         The file; its suffix says what it is.
+    columns : sequence of str, optional
+        Read these only.
+    rows : int, optional
+        Read a random sample of so many rows, the same every time; for .parquet files only.
 
     Returns
     -------
@@ -38,79 +47,22 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     (2, 2)
     >>> folder.cleanup()
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if path.is_dir():
-        raise InputError(f"{path} is a folder: name the file inside it.")
-    if not path.exists():
-        raise InputError(f"There is no file {path}: check the path.")
-    if suffix not in (".csv", ".parquet"):
-        raise InputError(f"{path} ends in {suffix!r}: only .csv and .parquet files can be read.")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty: it needs a header and at least one row.")
-    frame = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
+    table = open_table(path)
+    frame = table.read(table.names if columns is None else columns, rows=rows)
     check_frame(frame, str(path))
     return frame
 
 
-def check_frame(frame: pd.DataFrame, name: str) -> None:
-    """Refuse what is not a data frame with rows and distinct text names."""
-    if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"{name} must be a pandas DataFrame; got {type(frame).__name__}.")
-    _check_distinct(list(frame.columns), name)
-    numbered = [c for c in frame.columns if not isinstance(c, str)]
-    if numbered:
-        raise InputError(f"{name} has a column named {numbered[0]!r}: column names must be text, rename it.")
-    if frame.empty:
-        raise InputError(f"{name} has {len(frame)} rows and {frame.shape[1]} columns: nothing to learn from.")
+def open_table(path: str | os.PathLike[str]) -> Table:
+    """Open a .csv or .parquet file, or a folder of .parquet files, without reading its rows.
 
-
-def _check_distinct(columns: list[str], name: str) -> None:
-    repeated = ", ".join(repr(c) for c, times in Counter(columns).items() if times > 1)
-    if repeated:
-        raise InputError(f"{name} has columns of the same name ({repeated}): rename them.")
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    with path.open("rb") as raw:
-        if b"\0" in raw.read(65536):
-            raise InputError(f"{path} is not text: save it as CSV UTF-8.")
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = (row for row in csv.reader(file) if row)
-            _check_header(next(rows, []), next(rows, []), path)
-        return pd.read_csv(path, encoding="utf-8-sig", low_memory=False)
-    except InputError:
-        raise
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text: save it as CSV UTF-8.") from error
-    except (csv.Error, ValueError) as error:
-        raise InputError(f"{path} cannot be read as CSV ({str(error).strip()}).") from error
-
-
-def _check_header(header: list[str], first: list[str], path: Path) -> None:
-    """Refuse what pandas would rename or misread without a word."""
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        raise InputError(f"{path} is not separated by commas (header {header[0]!r}): save it with commas.")
-    if not all(column.strip() for column in header):
-        # a row number saved by mistake would become a feature
-        raise InputError(f"{path} has a column without a name: name it, or save without row numbers.")
-    _check_distinct(header, str(path))
-    if len(first) > len(header):
-        raise InputError(f"{path} has {len(header)} names in its header but {len(first)} values in a row.")
-
-
-def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError('Reading .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
-    try:
-        _check_distinct(pyarrow.parquet.read_schema(path).names, str(path))
-        frame = pd.read_parquet(path, engine="pyarrow")
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these
-        reason = str(error).splitlines()[0].split(". ")[0]
-        raise InputError(f"{path} cannot be read as Parquet ({reason}).") from error
-    return frame.reset_index(drop=frame.index.name is None)
+    The files of a folder have the same columns, which may also stand in the names of folders ("year=2024").
+    """
+    path = Path(path)
+    if path.is_dir():
+        hidden = (".", "_")
+        files = [file for file in sorted(path.rglob("*.parquet")) if not file.name.startswith(hidden)]
+        if not files:
+            raise InputError(f"{path} is a folder without .parquet files: name a file, or a folder of them.")
+        return ParquetTable(path, files)
+    return CsvTable(path) if suffix_of(path) == ".csv" else ParquetTable(path, [path])

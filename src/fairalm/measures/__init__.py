@@ -1,8 +1,9 @@
 """Numbers about predictions, each with its interval on data the model was not fitted on."""
 
 from fairalm.measures.binning import bin_scores, merge_bins
+from fairalm.measures.counts import Counts, Tally
 from fairalm.measures.definitions import MEASURES, definition_of, describe, limit_of
-from fairalm.measures.entry import splits_entry
+from fairalm.measures.entry import rates_entry, splits_entry
 from fairalm.measures.gaps import (
     ddp,
     deo,
@@ -26,8 +27,10 @@ from fairalm.measures.scorers import make_gap_scorer
 __all__ = [
     "MEASURES",
     "RATES",
+    "Counts",
     "GroupRates",
     "Measure",
+    "Tally",
     "bin_scores",
     "ddp",
     "definition_of",
@@ -52,6 +55,7 @@ __all__ = [
     "predictive_parity",
     "range_interval",
     "rate_interval",
+    "rates_entry",
     "ratio_interval",
     "splits_entry",
 ]

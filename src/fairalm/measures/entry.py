@@ -60,14 +60,20 @@ def splits_entry(
     groups = as_groups(sensitive_features, len(true))
     weight = None if sample_weight is None else check_weights(sample_weight, len(true))
     rates = count(true, pred, groups, target, weight)
+    entry = rates_entry(rates, constraint=constraint, train=train)
+    if scores is not None:
+        entry["scores"] = bin_scores(scores, true, groups, min_cell=min_cell)
+    return entry
+
+
+def rates_entry(rates: GroupRates, *, constraint: Constraint | None = None, train: bool = False) -> dict[str, Any]:
+    """Return the entry of :func:`splits_entry` from counts, without ``scores``."""
     measures = measures_of(rates, train=train, constraint=constraint)
     entry: dict[str, Any] = {name: measure.to_dict() for name, measure in measures.items()}
     shares = RATES if constraint is None else {**RATES, **definition_of(constraint).rates}
     entry["groups"] = _groups_entry(rates, shares, train)
-    if groups.attributes:
+    if len(rates.attributes) > 1:
         entry["attributes"] = [list(rates.names[part]) for part in rates.attributes]
-    if scores is not None:
-        entry["scores"] = bin_scores(scores, true, groups, min_cell=min_cell)
     return entry
 
 

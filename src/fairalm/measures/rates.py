@@ -13,6 +13,7 @@ import pandas as pd
 from fairalm._validation import Attributes, Groups, check_same_index, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.exceptions import InputError
+from fairalm.measures.totals import Totals
 from fairalm.measures.weights import WeightSums, check_weights
 
 Share = tuple[tuple[str, ...], tuple[str, ...]]  # counts above and below the line, each in the order tp, fp, tn, fn
@@ -143,21 +144,26 @@ def group_rates(
 
 
 def count(
-    true: BoolArray, pred: BoolArray, groups: Groups, target: Any, weight: FloatArray | None = None
+    true: BoolArray, pred: BoolArray, groups: Groups, target: Any, weight: FloatArray | Totals | None = None
 ) -> GroupRates:
-    """Count labels and predictions that are already booleans, with weights that are checked already."""
-    kept = groups.codes >= 0 if weight is None else (groups.codes >= 0) & (weight > 0)
-    cells = [(4 * part.codes + 2 * true + pred)[kept] for part in groups.apart]
+    """Count labels and predictions that are already booleans, with weights that are checked already.
 
-    def by_count(of_rows: FloatArray | None) -> dict[str, Any]:
-        tables = [np.bincount(cell, of_rows, 4 * n) for cell, n in zip(cells, groups.blocks, strict=True)]
-        return dict(zip(("tn", "fp", "fn", "tp"), np.concatenate(tables).reshape(-1, 4).T, strict=True))
-
-    counts, weights = {name: rows.astype(np.int64) for name, rows in by_count(None).items()}, None
-    if weight is not None:
-        unit = float(weight.max(initial=0.0)) or 1.0
-        share = weight[kept] / unit
-        weights = WeightSums(by_count(share), by_count(share**2), unit)
+    In a table of counts, `groups` says how many rows each entry stands for, and `weight` is their total.
+    """
+    kept = groups.codes >= 0
+    if isinstance(weight, np.ndarray):
+        kept &= weight > 0
+    starts, entries = np.cumsum((0, *groups.blocks)), np.flatnonzero(kept)
+    parts = zip(starts, groups.apart, strict=False)
+    cells = np.concatenate([(4 * (start + part.codes) + 2 * true + pred)[entries] for start, part in parts])
+    n_cells, entries = 4 * int(starts[-1]), np.tile(entries, len(groups.blocks))
+    rows = np.bincount(cells, None if groups.rows is None else groups.rows[entries], n_cells).astype(np.int64)
+    weights, names = None, ("tn", "fp", "fn", "tp")
+    if isinstance(weight, Totals):
+        weights = WeightSums.of(weight.take(entries).by(cells, n_cells), names)
+    elif weight is not None:
+        weights = WeightSums.of(Totals.of(weight[entries], cells, n_cells), names)
+    counts = dict(zip(names, rows.reshape(-1, 4).T, strict=True))
     return GroupRates(groups.compared, **counts, target=target, blocks=groups.blocks, weights=weights)
 
 

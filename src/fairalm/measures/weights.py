@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
+from fairalm.measures.totals import Totals
 
 Sums = dict[str, FloatArray]  # per confusion count (tp, fp, tn, fn) and group
 
@@ -24,6 +27,17 @@ class WeightSums:
     sums: Sums
     squares: Sums
     unit: float
+
+    @classmethod
+    def of(cls, totals: Totals, names: tuple[str, ...]) -> WeightSums:
+        """From totals whose entries are the confusion counts `names` of the first group, then of the second, ..."""
+        mantissa, exponent = math.frexp(totals.unit)
+        units = (Fraction(totals.unit), Fraction(mantissa**2) * Fraction(4) ** exponent)  # the square rounded as theirs
+        sums, squares = (
+            dict(zip(names, np.array([float(part / unit) for part in parts]).reshape(-1, len(names)).T, strict=True))
+            for parts, unit in zip((totals.sums, totals.squares), units, strict=True)
+        )
+        return cls(sums, squares, totals.unit)
 
     def map(self, change: Callable[[FloatArray], FloatArray]) -> WeightSums:
         """The same with every array changed."""
@@ -67,10 +81,34 @@ def check_weights(sample_weight: Any, n_rows: int, name: str = "`sample_weight`"
         raise InputError(f"{name} must be one column; got shape {weight.shape}.")
     if len(weight) != n_rows:
         raise InputError(f"{name} has {len(weight)} rows, the data has {n_rows}: pass one weight per row.")
-    for what, wrong in (("missing or infinite", ~np.isfinite(weight)), ("negative", weight < 0)):
-        if count := int(wrong.sum()):
-            values = f"{count} {what} value{'s' * (count > 1)}, the first is {weight[np.argmax(wrong)]}"
-            raise InputError(f"{name} has {values}: a weight says how many people a row stands for.")
-    if n_rows and not weight.any():
-        raise InputError(f"{name} is zero for every row: then there is nobody to measure.")
+    wrong = WrongWeights()
+    wrong.add(weight)
+    wrong.refuse(name)
     return weight
+
+
+class WrongWeights:
+    """Counts, batch by batch, the weights that say nothing about people."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, float]] = {}  # how many, and the first
+        self._n_rows, self._is_zero = 0, True
+
+    def add(self, weight: FloatArray) -> None:
+        """Look at some more weights."""
+        for what, wrong in (("missing or infinite", ~np.isfinite(weight)), ("negative", weight < 0)):
+            if count := int(wrong.sum()):
+                before, first = self._found.get(what, (0, float(weight[np.argmax(wrong)])))
+                self._found[what] = before + count, first
+        self._n_rows += len(weight)
+        self._is_zero = self._is_zero and not weight.any()
+
+    def refuse(self, name: str) -> None:
+        """Refuse wrong weights, and those that are all zero; `name` says in the message what they are."""
+        for what in ("missing or infinite", "negative"):
+            if what in self._found:
+                count, first = self._found[what]
+                values = f"{count} {what} value{'s' * (count > 1)}, the first is {first}"
+                raise InputError(f"{name} has {values}: a weight says how many people a row stands for.")
+        if self._n_rows and self._is_zero:
+            raise InputError(f"{name} is zero for every row: then there is nobody to measure.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from fairalm._validation import Groups
@@ -17,6 +17,7 @@ from fairalm.arrays import FloatArray
 from fairalm.measures import Measure
 
 SCHEMA = 1
+LINES = 100_000  # of a table, made into text at a time
 
 
 def data_entry(
@@ -25,29 +26,33 @@ def data_entry(
     """What metrics.json keeps under ``data``; `labels` and `groups` have one entry per row.
 
     The fingerprint is the sha256 of the table as CSV, whatever file it was read from. ``groups`` counts the labels of
-    each group that is compared, and ``weights`` sums the weights of the same rows, if they have any.
+    each group that is compared, and ``weights`` sums the weights of the same rows, if they have any. The table may be
+    one of counts: then `groups` says how many rows of data a row stands for, and `weight` is their sum.
     """
-    text = io.StringIO()
-    frame.to_csv(text, index=False, lineterminator="\n")
     kept = groups.codes >= 0
-    shown = np.asarray(labels)[kept].astype(str)
+    shown, rows = np.asarray(labels)[kept].astype(str), groups.rows_each
     columns = [np.array(part.names, dtype=object)[part.codes] for part in groups.take(kept).apart]
-    tables = [pd.crosstab(names, shown) for names in columns]
-    sums = {}
-    if weight is not None:
-        weighted = [pd.crosstab(names, shown, weight[kept], aggfunc="sum").fillna(0.0) for names in columns]
-        sums = {"weights": _rows_of(weighted)}
+
+    def by_group(values: npt.NDArray[Any], none: float) -> dict[str, Any]:
+        tables = [pd.crosstab(names, shown, values[kept], aggfunc="sum").fillna(none) for names in columns]
+        tables = [table.astype(values.dtype) for table in tables]
+        return {str(group): row.to_dict() for table in tables for group, row in table.iterrows()}
+
     return {
         "name": name,
-        "fingerprint": "sha256:" + hashlib.sha256(text.getvalue().encode("utf-8", "surrogatepass")).hexdigest(),
-        "rows": len(frame),
-        "groups": _rows_of(tables),
-        **sums,
+        "fingerprint": f"sha256:{_fingerprint(frame)}",
+        "rows": int(rows.sum()),
+        "groups": by_group(rows, 0),
+        **({} if weight is None else {"weights": by_group(weight, 0.0)}),
     }
 
 
-def _rows_of(tables: Sequence[pd.DataFrame]) -> dict[str, Any]:
-    return {str(group): row.to_dict() for table in tables for group, row in table.iterrows()}
+def _fingerprint(frame: pd.DataFrame) -> str:
+    digest = hashlib.sha256()
+    for start in range(0, max(len(frame), 1), LINES):
+        text = frame.iloc[start : start + LINES].to_csv(index=False, header=start == 0, lineterminator="\n")
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def metrics(

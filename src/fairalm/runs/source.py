@@ -25,7 +25,7 @@ from fairalm._validation import (
 )
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
-from fairalm.datasets import Dataset, load, load_law, names, read_table, split
+from fairalm.datasets import Dataset, FrameTable, Table, load, load_law, names, open_table, read_table, split
 from fairalm.exceptions import InputError
 from fairalm.measures import splits_entry
 from fairalm.measures.weights import check_weights
@@ -198,9 +198,21 @@ def read_data(data: str, data_dir: str | None = None, download: bool = False) ->
     if data in names():
         known = load_law(data_dir, download=True) if data == "law" and download else load(data, data_dir)
         return known.frame[[*known.features, *known.protected, known.target]], known
+    _check_file(data)
+    return read_table(data), None
+
+
+def open_data(data: str) -> Table:
+    """The same, but to be read batch by batch; a folder of .parquet files is one table."""
+    if data in names():
+        return FrameTable(read_data(data)[0])
+    _check_file(data)
+    return open_table(data)
+
+
+def _check_file(data: str) -> None:
     if not Path(data).suffix and not Path(data).exists():
         raise no_such("file or data set", data, names())
-    return read_table(data), None
 
 
 def column_types(frame: pd.DataFrame) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Algorithm 1 and the frontier on Spark ML. Needs the extra `spark`, and Java 17."""
+"""Algorithm 1, the frontier and measures on Spark: only counts and small tables reach the driver."""
 
 try:
     import pyspark  # noqa: F401
@@ -8,6 +8,7 @@ except ImportError as error:  # pragma: no cover
 from fairalm.spark.estimator import FairALMEstimator
 from fairalm.spark.frontier import FrontierEstimator
 from fairalm.spark.frontier_model import FrontierModel
+from fairalm.spark.measures import count_rows, measure_all
 from fairalm.spark.model import FairALMModel
 
-__all__ = ["FairALMEstimator", "FairALMModel", "FrontierEstimator", "FrontierModel"]
+__all__ = ["FairALMEstimator", "FairALMModel", "FrontierEstimator", "FrontierModel", "count_rows", "measure_all"]
