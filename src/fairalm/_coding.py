@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,61 @@ def factorize(frame: pd.DataFrame, absent: pd.DataFrame) -> tuple[IntArray, Labe
     rank[order] = np.arange(len(labels))
     plain = [labels[i].item() if isinstance(labels[i], np.generic) else labels[i] for i in order]
     return rank[codes] if len(codes) else np.empty(0, np.int64), tuple(plain)
+
+
+def object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
+    """A frame of object columns, in which 0 beside None stays 0 and tuples stay labels."""
+    lengths = sorted({len(column) for column in columns})
+    if len(lengths) != 1:
+        raise InputError(f"The protected columns must have one length; got {lengths or 'no column'}.")
+    values = np.empty((lengths[0], len(columns)), dtype=object)
+    for i, column in enumerate(columns):
+        try:
+            values[:, i] = column
+        except ValueError:  # labels that are sequences themselves
+            for row, value in enumerate(column):
+                values[row, i] = value
+    return pd.DataFrame(values, columns=names, dtype=object)
+
+
+class Distinct(NamedTuple):
+    """The combinations of values that occur in some columns."""
+
+    columns: list[list[Any]]  # the values; None for a missing one
+    rows: IntArray  # how many rows have each combination
+    of: IntArray  # the combination of each row
+
+
+def distinct(columns: Sequence[Any]) -> Distinct | None:
+    """The combinations that occur in arrays and pandas columns of one length; None for anything else.
+
+    >>> distinct([np.array(["b", "a", "b"])])
+    Distinct(columns=[['b', 'a']], rows=array([2, 1]), of=array([0, 1, 0]))
+    """
+    kinds = (pd.Series, pd.Categorical)
+    if not all(isinstance(own, kinds) or (isinstance(own, np.ndarray) and own.dtype != object) for own in columns):
+        return None
+    if len({np.shape(own) for own in columns}) != 1 or np.ndim(columns[0]) != 1 or not len(columns[0]):
+        return None
+    of, values = None, list[list[Any]]()
+    for own in columns:
+        try:
+            codes, uniques = pd.factorize(own)
+        except TypeError:  # values that cannot be hashed
+            return None
+        labels = [*pd.Series(uniques).tolist(), None]
+        codes[codes < 0] = len(labels) - 1
+        if of is None:
+            of, values = codes, [labels]
+            continue
+        of, combinations = pd.factorize(of * len(labels) + codes)
+        before, last = np.divmod(np.asarray(combinations), len(labels))
+        values = [[column[i] for i in before] for column in values] + [[labels[i] for i in last]]
+    assert of is not None
+    rows = np.bincount(of, minlength=len(values[0]))
+    if len(columns) == 1 and not rows[-1]:  # nothing is missing
+        rows, values = rows[:-1], [values[0][:-1]]
+    return Distinct(values, rows, np.asarray(of))
 
 
 def recode(codes: IntArray, labels: Labels) -> tuple[IntArray, Labels]:

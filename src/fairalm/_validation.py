@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._coding import check_not_ids, cross, factorize, group_name, merge_small, recode
+from fairalm._coding import check_not_ids, cross, distinct, factorize, group_name, merge_small, object_frame, recode
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 
@@ -203,15 +203,23 @@ def encode_groups(
     """
     check_parameter("missing", missing, MISSING)
     check_parameter("attributes", attributes, ATTRIBUTES)
-    frame = _as_columns(sensitive_features)
+    names, columns = _named_columns(sensitive_features)
+    if rows is None and (table := distinct(columns)) is not None:  # each combination of values is looked at once
+        if n_rows is not None and len(table.of) != n_rows:
+            raise _wrong_length(len(table.of), n_rows)
+        settings: Any = {"missing": missing, "merge_below": merge_below, "min_groups": min_groups}
+        settings |= {"attributes": attributes, "refuse_ids": refuse_ids, "rows": table.rows}
+        groups = encode_groups(object_frame(names, table.columns), **settings)
+        return replace(groups, codes=groups.codes[table.of], rows=None)
+    frame = object_frame(names, [_as_list(column) for column in columns])
     if n_rows is not None and len(frame) != n_rows:
-        raise InputError(f"`sensitive_features` has {len(frame)} rows, the data has {n_rows}: pass one group per row.")
+        raise _wrong_length(len(frame), n_rows)
     absent, each = frame.isna(), np.ones(len(frame), np.int64) if rows is None else rows
     if missing == "error" and absent.to_numpy().any():
-        columns = ", ".join(str(c) for c in frame.columns[absent.any()])
+        listed = ", ".join(str(c) for c in frame.columns[absent.any()])
         raise InputError(
             f"{int(each[absent.any(axis=1)].sum())} of {int(each.sum())} rows have no value in the protected column"
-            f" ({columns}): fill them, or pass {{missing}} to leave these rows out ('group' makes them a group).",
+            f" ({listed}): fill them, or pass {{missing}} to leave these rows out ('group' makes them a group).",
             missing="drop",
         )
     left_out = absent.any(axis=1).to_numpy() & (missing == "drop")
@@ -244,8 +252,12 @@ def encode_groups(
     return Groups(codes, tuple(crossed), tuple(parts), rows)
 
 
-def _as_columns(sensitive_features: Any) -> pd.DataFrame:
-    """One object column per protected attribute."""
+def _wrong_length(n_groups: int, n_rows: int) -> InputError:
+    return InputError(f"`sensitive_features` has {n_groups} rows, the data has {n_rows}: pass one group per row.")
+
+
+def _named_columns(sensitive_features: Any) -> tuple[list[Any], list[Any]]:
+    """The protected columns and their names."""
     data = sensitive_features
     if data is None:
         raise InputError("`sensitive_features` is missing: pass the protected attribute, one value per row.")
@@ -266,7 +278,7 @@ def _as_columns(sensitive_features: Any) -> pd.DataFrame:
         names, columns = list(range(data.shape[1])), list(data.T)
     else:
         names, columns = [getattr(data, "name", None) or "group"], [data]
-    return _object_frame(names, [_as_list(column) for column in columns])
+    return names, columns
 
 
 def _as_list(column: Any) -> list[Any]:
@@ -278,21 +290,6 @@ def _as_list(column: Any) -> list[Any]:
     if array.ndim != 1:
         raise InputError(f"`sensitive_features` must be a column, or several; got {array.ndim} dimensions.")
     return list(array.tolist())
-
-
-def _object_frame(names: list[Any], columns: list[list[Any]]) -> pd.DataFrame:
-    """A frame of object columns, in which 0 beside None stays 0 and tuples stay labels."""
-    lengths = sorted({len(column) for column in columns})
-    if len(lengths) != 1:
-        raise InputError(f"The protected columns must have one length; got {lengths or 'no column'}.")
-    values = np.empty((lengths[0], len(columns)), dtype=object)
-    for i, column in enumerate(columns):
-        try:
-            values[:, i] = column
-        except ValueError:  # labels that are sequences themselves
-            for row, value in enumerate(column):
-                values[row, i] = value
-    return pd.DataFrame(values, columns=names, dtype=object)
 
 
 def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], tuple[Any, Any]]:
