@@ -42,7 +42,9 @@ class Shifts:
         inner = thresholds(margin, rows.weight, n)
         place = np.searchsorted(inner, margin)  # the thresholds below the margin
         size = 2 * rows.cells.n_groups
-        table = np.bincount(place * size + rows.code, rows.weight, minlength=(len(inner) + 1) * size)
+        place *= size
+        place += rows.code
+        table = np.bincount(place, rows.weight, minlength=(len(inner) + 1) * size)
         return cls.counted(rows, inner, np.asarray(table, dtype=float).reshape(-1, 2, rows.cells.n_groups))
 
     @classmethod

@@ -30,7 +30,10 @@ class Learner(Protocol):
     n_fits: int
 
     def fit(self, weights: FloatArray) -> Any:
-        """A model fitted to one weight per row, 1 for a plain fit; a negative weight counts for the other label."""
+        """A model fitted to one weight per row, 1 for a plain fit; a negative weight counts for the other label.
+
+        The array may be overwritten.
+        """
 
     def margin(self, model: Any, x: Any) -> FloatArray:
         """How far each row is on the target's side; the model predicts the target where this is above 0."""
@@ -154,7 +157,8 @@ class CrossfitSignal(Signal):
     def __call__(self, table: Array | None, last: Outcome | None) -> Outcome:
         """Fit one model more than there are folds, with the same weight for a row in each."""
         weights = self.sample_weight(table, last)
-        return self.outcome(self.learner.fit(weights), self.out_of_fold(weights))
+        margin = self.out_of_fold(weights)
+        return self.outcome(self.learner.fit(weights), margin)
 
     def out_of_fold(self, weights: FloatArray) -> FloatArray:
         """Margins of models that were fitted without the row."""

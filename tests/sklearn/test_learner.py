@@ -22,7 +22,7 @@ def test_a_negative_weight_is_its_size_on_the_other_label(rows):
     X, positive = rows
     weights = np.linspace(-1, 2, 300)
     exact = LogisticRegression(tol=1e-10)
-    ours = EstimatorLearner(exact, X, positive, (0, 1)).fit(weights)
+    ours = EstimatorLearner(exact, X, positive, (0, 1)).fit(weights.copy())
     expected = exact.fit(X, np.where(weights < 0, ~positive, positive), sample_weight=abs(weights))
     np.testing.assert_allclose(ours.coef_, expected.coef_, rtol=1e-4)
 
@@ -74,9 +74,9 @@ def test_a_pipeline_with_empty_steps_before_the_last_or_none(rows, before):
     X, positive = rows
     weights = np.linspace(-0.2, 2, 300)
     scaled = X if len(before) < 2 or before[0] == "passthrough" else StandardScaler().fit_transform(X)
-    expected = EstimatorLearner(LogisticRegression(), scaled, positive, (0, 1)).fit(weights)
+    expected = EstimatorLearner(LogisticRegression(), scaled, positive, (0, 1)).fit(weights.copy())
     learner = EstimatorLearner(make_pipeline(*before, LogisticRegression()), X, positive, (0, 1))
-    whole = learner.wrap(learner.fit(weights))
+    whole = learner.wrap(learner.fit(weights.copy()))
     np.testing.assert_allclose(whole.predict_proba(X), expected.predict_proba(scaled))
     assert isinstance(whole, Pipeline)
     assert len(whole) == len(before) + 1

@@ -72,11 +72,11 @@ class EstimatorLearner:
         self._has_margin: bool | None = None  # not known before the first model
 
     def fit(self, weights: FloatArray) -> Any:
-        """The last step, fitted to one weight per row; 1 for a plain fit."""
-        flipped = weights < 0
-        positive, size = self.positive, weights
+        """The last step, fitted to one weight per row, 1 for a plain fit; negative weights are overwritten."""
+        positive, size, flipped = self.positive, weights, weights < 0
         if flipped.any():
-            positive, size = positive ^ flipped, np.abs(weights)
+            positive = positive ^ flipped
+            np.abs(size, out=size)
         self.n_fits += 1
         used = positive[size > 0]
         if used.all() or not used.any():  # only one label is left
