@@ -36,6 +36,26 @@ class ParquetTable(Table):
         """Rows of all files."""
         return sum(fragment.count_rows() for fragment in self._dataset(()).get_fragments())
 
+    def head(self, columns: Sequence[str]) -> pd.DataFrame:
+        """The first rows."""
+        with reading_parquet(self.files[0]):
+            table = self._dataset(()).head(self.HEAD, columns=list(columns))
+            return with_index(table.to_pandas())[list(columns)]
+
+    def tables(self) -> Iterator[Any]:
+        """All columns batch by batch, as tables of pyarrow."""
+        import pyarrow as pa
+
+        self._check_same_types(self.names)
+        dataset = self._dataset(())
+        for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
+            with reading_parquet(file):
+                for batch in fragment.to_batches(
+                    schema=dataset.schema, columns=list(self.names), batch_size=self.BATCH
+                ):
+                    if len(batch):
+                        yield pa.Table.from_batches([batch])
+
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
         """Read the files one after the other."""
         asked = [*columns, *(name for name in (numbers,) if name is not None and name not in columns)]
