@@ -79,7 +79,9 @@ def test_more_rows_than_memory_are_refused_before_they_are_read(run, people, tmp
 
 
 def test_the_estimate_counts_numbers_and_categories():
-    table = pd.DataFrame({"x": np.arange(100.0), "c": pd.Categorical(["a", "b"] * 50), "id": np.arange(100).astype(str)})
+    table = pd.DataFrame(
+        {"x": np.arange(100.0), "c": pd.Categorical(["a", "b"] * 50), "id": np.arange(100).astype(str)}
+    )
     text = table["id"].memory_usage(index=False, deep=True) / 100
     own = table["c"].memory_usage(index=False, deep=True) / 100
     assert memory.bytes_per_row(table) == pytest.approx(memory.COPIES * (8 + own + text + 8 * (1 + 3 + 64)))
