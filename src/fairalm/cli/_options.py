@@ -24,7 +24,8 @@ from fairalm.sklearn.classifier import PREDICTORS
 
 Protected = Option(metavar="COL", help="Protected column. May be given twice or more, see --attributes.")
 CrossedProtected = Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed.")
-Data = Annotated[str, Argument(metavar="DATA", help=f"A .csv or .parquet file, or one of: {', '.join(names())}.")]
+FILES = "A .csv or .parquet file, a folder of .parquet files"
+Data = Annotated[str, Argument(metavar="DATA", help=f"{FILES}, or one of: {', '.join(names())}.")]
 Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
