@@ -31,15 +31,24 @@ def cache_dir() -> Path:
 
 
 def write_atomic(path: AnyPath, content: bytes) -> None:
-    """Write a temporary file and rename it, so that `path` holds either the old content or all of the new."""
+    """Write a file, so that `path` holds either the old content or all of the new."""
+    with new_file(path) as part:
+        part.write_bytes(content)
+
+
+@contextmanager
+def new_file(path: AnyPath) -> Iterator[Path]:
+    """Write a temporary file that is renamed to `path` when the block ends; after an error it is deleted."""
     path = Path(path)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
+        yield part
         part.replace(path)
-    except OSError as error:  # name the file, not the temporary one
-        raise type(error)(error.errno, error.strerror, str(path)) from error
+    except OSError as error:
+        if error.filename is not None and Path(error.filename) not in (part, path.parent):
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from error  # name the file, not the temporary one
     finally:
         if part.is_file():
             part.unlink()

@@ -60,6 +60,9 @@ def test_a_folder_is_one_table(folder):
     table = open_table(folder)
     assert table.names == (*TABLE.columns, "year")
     assert whole(table, ["year", "sex"])["year"].tolist() == [2020] * 5 + [2021] * 5 + [2022] * 5
+    assert read_table(folder, columns=["year"], rows=7).isin([2020, 2021, 2022]).all(axis=None)
+    for part in (folder / "year=2020", folder / "year=2020" / "part.parquet"):
+        assert open_table(part).names == tuple(TABLE.columns)  # only names below what was asked for
 
 
 def sentence(error, folder):
@@ -124,3 +127,9 @@ def test_a_damaged_csv_file_is_refused_as_ever(tmp_path, content, message):
 def test_a_folder_without_files(tmp_path):
     with pytest.raises(InputError, match=r"is a folder without \.parquet files"):
         open_table(tmp_path)
+
+
+def test_a_column_of_lists_has_no_values_to_count(tmp_path):
+    pa.parquet.write_table(pa.table({"s": [[1], [2]]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="Column 's' has type list<element: int64>: turn it into numbers or text"):
+        next(open_table(tmp_path / "t.parquet").batches(["s"]))

@@ -24,7 +24,8 @@ from fairalm.sklearn.classifier import PREDICTORS
 
 Protected = Option(metavar="COL", help="Protected column. May be given twice or more, see --attributes.")
 CrossedProtected = Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed.")
-Data = Annotated[str, Argument(metavar="DATA", help=f"A .csv or .parquet file, or one of: {', '.join(names())}.")]
+FILES = "A .csv or .parquet file, a folder of .parquet files"
+Data = Annotated[str, Argument(metavar="DATA", help=f"{FILES}, or one of: {', '.join(names())}.")]
 Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
@@ -72,6 +73,7 @@ SOURCE: dict[str, Any] = {
         "error|drop|group",
         "Rows without a protected value: refuse them, leave them out, or make them a group of their own.",
     ),
+    "rows": number(int | None, "Read a random sample of N rows; of files, .parquet only.", min=1),
     "merge_below": number(int | None, "Merge groups of fewer than N rows into 'other'.", min=1),
     "data_dir": text("DIR", "Folder with the official files of a data set by name."),
     "download": Annotated[bool, Option("--download", help="Fetch 'law', which is not shipped, if it is not there.")],

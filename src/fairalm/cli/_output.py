@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from fairalm._validation import Groups
 from fairalm.console import is_terminal, print_table, say
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
-from fairalm.files import to_json, write_atomic, write_csv
+from fairalm.files import new_file, to_json
 from fairalm.measures.text import percent
 from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
@@ -107,17 +107,35 @@ def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> Non
         raise InputError(f"{out} exists: choose another file, or pass {{overwrite}}.", overwrite=True)
 
 
-def write_table(out: Path, table: pd.DataFrame) -> None:
-    """Write a .csv or .parquet file."""
-    if out.suffix.lower() == ".csv":
-        write_csv(out, table)
-        return
-    buffer = io.BytesIO()
+def write_table(out: Path, parts: Iterable[Any]) -> None:
+    """Write a .csv or .parquet file from data frames or tables of pyarrow, one after the other."""
+    with new_file(out) as file:
+        if out.suffix.lower() == ".csv":
+            _write_csv(file, parts)
+        else:
+            _write_parquet(file, parts)
+
+
+def _write_csv(file: Path, parts: Iterable[Any]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as text:
+        for number, part in enumerate(parts):
+            frame = part if isinstance(part, pd.DataFrame) else part.to_pandas(types_mapper=pd.ArrowDtype)
+            frame.to_csv(text, index=False, header=number == 0, lineterminator=os.linesep)
+
+
+def _write_parquet(file: Path, parts: Iterable[Any]) -> None:
     try:
-        table.to_parquet(buffer, engine="pyarrow", index=False)
+        import pyarrow as pa
+        import pyarrow.parquet
     except ImportError as error:
         raise ImportError('Writing .parquet files needs pyarrow: pip install "fairalm[parquet]"') from error
-    write_atomic(out, buffer.getvalue())
+    writer = None
+    for part in parts:
+        table = pa.Table.from_pandas(part, preserve_index=False) if isinstance(part, pd.DataFrame) else part
+        writer = writer or pyarrow.parquet.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    if writer is not None:
+        writer.close()
 
 
 def write_picture(run: Path, picture: Path) -> str:

@@ -63,7 +63,7 @@ def compare(
         console.say_error(f"Warning: left out: {method} ({reason})")
     result = done.metrics(rows, {"seeds": seeds}, command=opt.typed(context))
     if out is not None and out.suffix.lower() == ".csv":
-        output.write_table(out, pd.DataFrame(rows))
+        output.write_table(out, [pd.DataFrame(rows)])
     elif out is not None:
         write_json(out, result)
     page = ""

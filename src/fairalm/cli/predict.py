@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from fairalm.cli import _options as opt
@@ -12,8 +15,7 @@ from fairalm.cli._output import check_out, print_json, working, write_table
 from fairalm.console import say_path
 from fairalm.files import read_json
 from fairalm.measures.text import percent
-from fairalm.runs import Choice
-from fairalm.runs import predict as predict_rows
+from fairalm.runs import Choice, predict_batches
 
 POINT = opt.POINT | {
     "tol": opt.number(float | None, "Runs of the frontier only: bound a difference by this."),
@@ -52,12 +54,27 @@ def predict(
     """
     check_out(out, (".csv", ".parquet"), overwrite)
     with working(f"predicting {data}"):
-        table = predict_rows(run, data, choice, trusted=trusted or ())
-        write_table(out, table)
+        count = _Count(predict_batches(run, data, choice, trusted=trusted or ()))
+        write_table(out, count)
     config = read_json(run / "config.json")
-    share = float((table["prediction"] == config["positive"]).mean())
+    n_rows = sum(count.labels.values())
+    share = count.labels[config["positive"]] / n_rows
     if as_json:
-        print_json({"out": out, "rows": len(table), "positive": config["positive"], "share": share})
+        print_json({"out": out, "rows": n_rows, "positive": config["positive"], "share": share})
         return
-    say_path(f"{len(table):,} people, {percent(share)} predicted {config['target']} = {config['positive']}.")
-    say_path(f"Written to {out}: the columns of {data}, prediction{', score' if 'score' in table else ''}")
+    say_path(f"{n_rows:,} people, {percent(share)} predicted {config['target']} = {config['positive']}.")
+    say_path(f"Written to {out}: the columns of {data}, prediction{', score' if count.has_score else ''}")
+
+
+class _Count:
+    """Parts of a table, whose predictions are counted as they pass."""
+
+    def __init__(self, parts: Iterable[Any]) -> None:
+        self.parts, self.has_score = parts, False
+        self.labels: Counter[Any] = Counter()
+
+    def __iter__(self) -> Iterator[Any]:
+        for part in self.parts:
+            self.labels.update(np.asarray(part["prediction"]).tolist())
+            self.has_score = "score" in (part.columns if hasattr(part, "assign") else part.column_names)
+            yield part

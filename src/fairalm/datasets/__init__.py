@@ -16,15 +16,18 @@ from fairalm.datasets._compas import load_compas
 from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._german import load_german
 from fairalm.datasets._law import load_law
-from fairalm.datasets._preprocess import preprocess
+from fairalm.datasets._parquet_table import ParquetTable
+from fairalm.datasets._preprocess import MOST_CATEGORIES, preprocess
 from fairalm.datasets._registry import LOADERS, load, names
 from fairalm.datasets._split import split, stratified_folds
 from fairalm.datasets._table import open_table, read_table
 
 __all__ = [
     "LOADERS",
+    "MOST_CATEGORIES",
     "Dataset",
     "FrameTable",
+    "ParquetTable",
     "Table",
     "load",
     "load_adult",

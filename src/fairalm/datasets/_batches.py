@@ -31,7 +31,16 @@ class Table(ABC):
     """A table whose rows are read batch by batch; `names` are its columns."""
 
     names: tuple[str, ...]
-    BATCH = 2**17  # rows
+    BATCH, HEAD = 2**17, 20_000  # rows
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows there are; of a .csv file an estimate."""
+
+    @abstractmethod
+    def head(self, columns: Sequence[str]) -> pd.DataFrame:
+        """The first rows."""
 
     @abstractmethod
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
@@ -51,6 +60,15 @@ class FrameTable(Table):
 
     def __init__(self, frame: pd.DataFrame) -> None:
         self.frame, self.names = frame, tuple(frame.columns)
+
+    @property
+    def n_rows(self) -> int:
+        """Its rows."""
+        return len(self.frame)
+
+    def head(self, columns: Sequence[str]) -> pd.DataFrame:
+        """The first rows."""
+        return self.frame[list(columns)].head(self.HEAD)
 
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
         """The only batch."""

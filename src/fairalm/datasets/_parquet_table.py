@@ -18,13 +18,12 @@ class ParquetTable(Table):
     """One .parquet file or several; only the columns asked for are read."""
 
     def __init__(self, path: Path, files: Sequence[Path]) -> None:
-        self.files = files
-        self._schemas = []
+        self.path, self.files, self._schemas = path, files, []
         for file in files:
             with reading_parquet(file):
                 self._schemas.append(schema_of(file))
         with reading_parquet(files[0]):
-            self._schema = self._dataset(()).schema
+            self._schema = self._dataset().schema
         head = with_index(self._schema.empty_table().to_pandas())
         check_names(list(head.columns), str(path))
         self.names = tuple(name for name in head.columns if name in self._schema.names)
@@ -34,37 +33,47 @@ class ParquetTable(Table):
     @property
     def n_rows(self) -> int:
         """Rows of all files."""
-        return sum(fragment.count_rows() for fragment in self._dataset(()).get_fragments())
+        return sum(fragment.count_rows() for fragment in self._dataset().get_fragments())
+
+    def head(self, columns: Sequence[str]) -> pd.DataFrame:
+        """The first rows."""
+        with reading_parquet(self.files[0]):
+            table = self._dataset().head(self.HEAD, columns=list(columns))
+            return with_index(table.to_pandas())[list(columns)]
+
+    def tables(self) -> Iterator[Any]:
+        """All columns batch by batch, as tables of pyarrow."""
+        import pyarrow as pa
+
+        for batch in self._record_batches(self.names):
+            yield pa.Table.from_batches([batch])
 
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
-        """Read the files one after the other."""
+        """Read the files one after the other, text as codes."""
+        import pyarrow as pa
+
+        kinds = {name: self._schema.field(name).type for name in columns}
+        for name, kind in kinds.items():
+            if pa.types.is_nested(kind):
+                raise InputError(f"Column {name!r} has type {kind}: turn it into numbers or text.")
         asked = [*columns, *(name for name in (numbers,) if name is not None and name not in columns)]
-        self._check_same_types(asked)
-        dataset = self._dataset([name for name in columns if self._is_text(name)])
-        for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
-            with reading_parquet(file):
-                for batch in fragment.to_batches(schema=dataset.schema, columns=asked, batch_size=self.BATCH):
-                    own = None if numbers is None else batch.column(numbers).to_pandas()
-                    yield Batch({name: _coded_arrow(batch.column(name)) for name in columns}, own)
+        for batch in self._record_batches(asked, [name for name in columns if pa.types.is_string(kinds[name])]):
+            own = None if numbers is None else batch.column(numbers).to_pandas()
+            yield Batch({name: _coded_arrow(batch.column(name)) for name in columns}, own)
 
     def read(self, columns: Sequence[str], *, rows: int | None = None) -> pd.DataFrame:
         """Read the files one after the other."""
         import pyarrow as pa
 
-        self._check_same_types(columns)
         n_rows, start, parts = self.n_rows, 0, []
         chosen = None if rows is None or rows >= n_rows else sample_rows(n_rows, rows)
-        dataset = self._dataset(())
-        asked: Any = {"schema": dataset.schema, "columns": list(columns)}
-        for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
-            with reading_parquet(file):
-                if chosen is None:
-                    parts.append(fragment.to_table(**asked))
-                    continue
-                for batch in fragment.to_batches(**asked, batch_size=self.BATCH):
-                    own = chosen[slice(*np.searchsorted(chosen, (start, start + len(batch))))] - start
-                    parts.append(pa.Table.from_batches([batch]).take(own))
-                    start += len(batch)
+        for batch in self._record_batches(columns):
+            part = pa.Table.from_batches([batch])
+            if chosen is not None:
+                own = slice(*np.searchsorted(chosen, (start, start + len(batch))))
+                part = part.take(chosen[own] - start)
+                start += len(batch)
+            parts.append(part)
         table = pa.concat_tables(parts).replace_schema_metadata(self._schema.metadata)
         return with_index(table.to_pandas())[list(columns)]
 
@@ -78,18 +87,24 @@ class ParquetTable(Table):
         table = pa.Table.from_arrays([pa.array(values, own).cast(field.type)], schema=schema)
         return with_index(table.to_pandas())[column]
 
-    def _dataset(self, coded: Sequence[str]) -> Any:
-        """The files, which `coded` columns are read from as dictionaries."""
-        import pyarrow.dataset
+    def _record_batches(self, columns: Sequence[str], coded: Sequence[str] = ()) -> Iterator[Any]:
+        """Batches of rows, of which the `coded` columns are dictionaries."""
+        self._check_same_types(columns)
+        dataset = self._dataset(coded)
+        asked: Any = {"schema": dataset.schema, "columns": list(columns), "batch_size": self.BATCH}
+        for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
+            with reading_parquet(file):
+                yield from (batch for batch in fragment.to_batches(**asked) if len(batch))
 
-        options = pyarrow.dataset.ParquetReadOptions(dictionary_columns=coded)
-        form = pyarrow.dataset.ParquetFileFormat(read_options=options)
-        return pyarrow.dataset.dataset([str(file) for file in self.files], format=form, partitioning="hive")
+    def _dataset(self, coded: Sequence[str] = ()) -> Any:
+        """The files, with the columns in the names of folders below `path`; `coded` columns are dictionaries."""
+        from pyarrow import dataset, fs
 
-    def _is_text(self, column: str) -> bool:
-        import pyarrow as pa
-
-        return bool(pa.types.is_string(self._schema.field(column).type))
+        form = dataset.ParquetFileFormat(read_options=dataset.ParquetReadOptions(dictionary_columns=coded))
+        below = self.path if self.path.is_dir() else self.path.parent
+        names = dataset.FileSystemFactoryOptions(str(below), partitioning=dataset.HivePartitioning.discover())
+        files = [str(file) for file in self.files]
+        return dataset.FileSystemDatasetFactory(fs.LocalFileSystem(), files, form, names).finish()
 
     def _check_same_types(self, columns: Sequence[str]) -> None:
         """Refuse files that differ from the first in a column that is needed."""

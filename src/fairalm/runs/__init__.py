@@ -10,7 +10,7 @@
 from fairalm.runs.audits import Audit, Predictions, audit
 from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.frontier import Choice, FrontierSettings
-from fairalm.runs.predictions import predict
+from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
 from fairalm.runs.settings import Settings
 from fairalm.runs.source import Samples, Source
@@ -28,5 +28,6 @@ __all__ = [
     "audit",
     "compare",
     "predict",
+    "predict_batches",
     "run",
 ]

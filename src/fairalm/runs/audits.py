@@ -70,7 +70,7 @@ def audit(given: Predictions, *, command: str = "") -> Audit:
 
 def _count(given: Predictions) -> Counts:
     """Count the rows of the table, of which only the columns named are read."""
-    table = open_data(given.data)
+    table, _ = open_data(given.data)
     tally = Tally(given.target, given.prediction, list(dict.fromkeys(given.protected)), given.weight)
     for column in (*tally.columns, *filter(None, (given.weight,))):
         check_choice("column", column, table.names)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 import sklearn
+from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.files import METRICS, AnyPath, read_json
 from fairalm.models_io import load
@@ -17,7 +19,7 @@ from fairalm.runs.fits import scores_of
 from fairalm.runs.frontier import Choice
 from fairalm.runs.images import predict_images
 from fairalm.runs.run import MODEL
-from fairalm.runs.source import check_columns, read_data
+from fairalm.runs.source import check_columns, open_data, read_data
 
 
 def predict(run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = ()) -> pd.DataFrame:
@@ -28,36 +30,78 @@ def predict(run: AnyPath, data: str, choice: Choice | None = None, *, trusted: S
     run : path
         Folder of a run, saved by :meth:`fairalm.runs.Run.save`.
     data : str
-        A .csv or .parquet file, or a data set by name.
+        A .csv or .parquet file, a folder of .parquet files, or a data set by name.
     choice : Choice, optional
         For a run of the frontier: another point of it.
     trusted : sequence of str
         As in :func:`fairalm.load`: types of your own in the model, for example a constraint.
     """
+    config, point = _config(run, choice)
+    frame = read_data(data, config["data_dir"])
+    _check_free(frame.columns, data)
+    if config["estimator"] in IMAGE_NETS:
+        predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
+        return frame.assign(prediction=predicted, score=scores)
+    check_columns(frame, config["features"], data)
+    return frame.assign(**_columns(_load(run, point, trusted), frame, config))
+
+
+def predict_batches(
+    run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = ()
+) -> Iterator[Any]:
+    """The same in parts, which may have more rows than fit in memory if `data` is of .parquet files.
+
+    The parts are tables of pyarrow with the types of the files, or a single data frame.
+    """
+    config, point = _config(run, choice)
+    table, _ = open_data(data, config["data_dir"])
+    if not isinstance(table, ParquetTable) or config["estimator"] in IMAGE_NETS:
+        yield predict(run, data, choice, trusted=trusted)
+        return
+    _check_free(table.names, data)
+    model, features = _load(run, point, trusted), [name for name in table.names if name in config["features"]]
+    for part in table.tables():
+        frame = part.select(features).to_pandas()
+        check_columns(frame, config["features"], data)
+        for name, values in _columns(model, frame, config).items():
+            part = part.append_column(name, [values])
+        yield part
+
+
+def _config(run: AnyPath, choice: Choice | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of a run, and the point of its frontier that is asked for."""
     folder = Path(run)
     if not (folder / METRICS).is_file():
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
-    config, versions = read_json(folder / "config.json"), read_json(folder / METRICS)["versions"]
-    point = {} if choice is None else choice.parameters(config)
-    frame, _ = read_data(data, config["data_dir"])
+    config = read_json(folder / "config.json")
+    return config, {} if choice is None else choice.parameters(config)
+
+
+def _check_free(columns: Iterable[str], data: str) -> None:
+    """Refuse a table that has the columns of predictions already."""
     for column in ("prediction", "score"):
-        if column in frame.columns:
+        if column in columns:
             raise InputError(f"{data} has a column {column!r} already: rename it, so that it is not overwritten.")
-    if config["estimator"] in IMAGE_NETS:
-        predicted, scores = predict_images(folder, frame, data, config["image_column"])
-        return frame.assign(prediction=predicted, score=scores)
-    check_columns(frame, config["features"], data)
+
+
+def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
+    """The model of a run, at a point of its frontier."""
     if trusted:
         find_modules_here()
-    model, X = load(folder / MODEL, trusted=trusted), frame[list(config["features"])]
-    model = model.at(**point) if point else model
-    table, score = frame.assign(prediction=model.predict(X)), scores_of(model, X, config["positive"])
+    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(Path(run) / METRICS)["versions"]
     if versions["scikit-learn"] != sklearn.__version__:
         warnings.warn(
             FairALMWarning(
                 f"the model was trained with scikit-learn {versions['scikit-learn']}; this is {sklearn.__version__},"
                 " whose predictions may differ."
             ),
-            stacklevel=2,
+            stacklevel=3,
         )
-    return table if score is None else table.assign(score=score)
+    return model.at(**point) if point else model
+
+
+def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any]) -> dict[str, Any]:
+    """The predictions of some rows, by column."""
+    X = frame[list(config["features"])]
+    score = scores_of(model, X, config["positive"])
+    return {"prediction": model.predict(X), **({} if score is None else {"score": score})}

@@ -25,10 +25,11 @@ from fairalm._validation import (
 )
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
-from fairalm.datasets import Dataset, FrameTable, Table, load, load_law, names, open_table, read_table, split
+from fairalm.datasets import Dataset, FrameTable, Table, load, load_law, names, open_table, split
 from fairalm.exceptions import InputError
 from fairalm.measures import splits_entry
 from fairalm.measures.weights import check_weights
+from fairalm.runs.memory import check_memory
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Source:
     weight: str | None = None  # column that says how many people a row stands for; not a feature
     data_dir: str | None = None  # folder with the official files of a data set by name
     download: bool = False  # fetch "law" if it is not there
+    rows: int | None = None  # read a random sample of so many rows; of files, .parquet only
     image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
     image_size: int | None = None  # images only: pixels on a side
 
@@ -62,7 +64,7 @@ class Source:
 
     def read(self) -> Samples:
         """Read the table, check it, and tell features, labels and groups apart."""
-        frame, known = read_data(self.data, self.data_dir, self.download)
+        frame, known = self._read()
         target = self.target or (known.target if known else None)
         protected = self.protected or (known.protected if known else ())
         if target is None or not protected:
@@ -70,8 +72,9 @@ class Source:
         positive = self.positive
         if positive is None and known is not None and target == known.target:
             positive = known.positive
+        drop = [column for column in _listed(self.drop) if column in frame.columns]  # the others were not read
         data = Dataset.from_frame(
-            frame, target=target, protected=protected, positive=positive, drop=self.drop, name=Path(self.data).stem
+            frame, target=target, protected=protected, positive=positive, drop=drop, name=Path(self.data).stem
         )
         if self.weight is not None:
             data = _without_feature(data, self.weight)
@@ -96,6 +99,17 @@ class Source:
             n_dropped=len(table) - len(kept),
             weight=self.weight,
         )
+
+    def _read(self) -> tuple[pd.DataFrame, Dataset | None]:
+        """Read the table without the columns to leave out, if it fits in memory."""
+        table, known = open_data(self.data, self.data_dir, self.download)
+        roles = (self.target, *_listed(self.protected))  # a column named twice is an error that comes later
+        unread = [column for column in _listed(self.drop) if column not in roles]
+        for column in unread:
+            check_choice("column", column, table.names)
+        columns = [column for column in table.names if column not in unread]
+        check_memory(table, columns, self.data, self.rows)
+        return table.read(columns, rows=self.rows), known
 
     def needs_columns(self, columns: str = "") -> InputError:
         """The error for a file whose label or protected column is not named."""
@@ -193,26 +207,24 @@ class Samples:
         return split(self.data.y, self.group_names, test_size=test_size, random_state=seed)
 
 
-def read_data(data: str, data_dir: str | None = None, download: bool = False) -> tuple[pd.DataFrame, Dataset | None]:
-    """Read a file, or a data set by name, which is then returned as well."""
+def read_data(data: str, data_dir: str | None = None) -> pd.DataFrame:
+    """Read a file, or a data set by name."""
+    table, _ = open_data(data, data_dir)
+    return table.read(table.names)
+
+
+def open_data(data: str, data_dir: str | None = None, download: bool = False) -> tuple[Table, Dataset | None]:
+    """Open a file, or a data set by name, which is then returned as well; a folder of .parquet files is one table."""
     if data in names():
         known = load_law(data_dir, download=True) if data == "law" and download else load(data, data_dir)
-        return known.frame[[*known.features, *known.protected, known.target]], known
-    _check_file(data)
-    return read_table(data), None
-
-
-def open_data(data: str) -> Table:
-    """The same, but to be read batch by batch; a folder of .parquet files is one table."""
-    if data in names():
-        return FrameTable(read_data(data)[0])
-    _check_file(data)
-    return open_table(data)
-
-
-def _check_file(data: str) -> None:
+        return FrameTable(known.frame[[*known.features, *known.protected, known.target]]), known
     if not Path(data).suffix and not Path(data).exists():
         raise no_such("file or data set", data, names())
+    return open_table(data), None
+
+
+def _listed(columns: str | Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
 
 
 def column_types(frame: pd.DataFrame) -> dict[str, str]:
@@ -254,7 +266,7 @@ def _without_feature(data: Dataset, column: str) -> Dataset:
 
 def _test_rows(test: str, data: Dataset) -> pd.DataFrame:
     """Rows of a test file, which must look like the training table."""
-    frame = read_data(test)[0]
+    frame = read_data(test)
     check_columns(frame, column_types(data.frame), test)
     unknown = sorted(set(frame[data.target]) - set(data.frame[data.target]), key=str)
     if unknown:
