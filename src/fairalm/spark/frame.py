@@ -165,7 +165,7 @@ def code_frame(
     try:
         for constraint, own in zip(constraints, cells, strict=True):
             rows = CountedRows(own, frame.rows.counts, frame.rows.n_rows)
-            check_sizes(constraint, rows, groups.compared, (1.0 - target, target))
+            check_sizes(constraint, rows, groups.compared, (1 - int(target), int(target)), merging="in the data")
     except Exception:
         coded.unpersist()
         raise
@@ -182,15 +182,15 @@ def target_of(constraint: Constraint) -> float:
 
 def _read_groups(data: DataFrame, columns: Columns, attributes: Attributes) -> tuple[Groups, list[tuple[Any, ...]]]:
     """The groups, with a code for each combination of protected values that occurs, and these combinations."""
-    label, weight = F.col(columns.label).cast("double"), columns.weight_of_row
+    weight = columns.weight_of_row
     table = (
-        data.groupBy(label.alias("label"), *columns.groups)
+        data.groupBy(columns.label, *columns.groups)
         .agg(F.count(F.lit(1)), F.sum(F.when(weight >= 0, 0).otherwise(1)))  # NaN and null are no weights either
         .limit(2 * MOST_GROUPS + 3)
         .collect()
     )
     labels = {row[0] for row in table}
-    if labels != {0.0, 1.0}:
+    if labels != {0, 1}:
         shown = ", ".join(map(str, sorted(labels, key=str)[:5])) or "none"
         raise InputError(
             f"The label column {columns.label!r} must hold 0 and 1 and nothing else; it has {shown}. Text is turned"
