@@ -128,7 +128,7 @@ def test_save_and_load_in_a_pipeline(people, spark, frame, tmp_path):
         ({"dualSignal": "test"}, {}, "must be one of train, heldout, crossfit. Got 'test'"),
         ({"method": "pi-control"}, {}, "must be a Method for full fits"),
         ({"estimator": VectorAssembler}, {}, "must be a Spark ML classifier"),
-        ({"estimator": Pipeline}, {}, "has no labelCol"),
+        ({"estimator": Pipeline}, {}, "Pipeline has no featuresCol"),
         ({"estimator": lambda: LogisticRegression(featuresCol="x")}, {}, "no column 'x'"),
     ],
 )

@@ -18,6 +18,7 @@ from fairalm.frontier.trade_off import as_constraints
 from fairalm.spark.frame import code_frame, target_of
 from fairalm.spark.frontier_model import FrontierModel
 from fairalm.spark.label_and_group import check_has_probabilities, cross_fit
+from fairalm.spark.learner import features_of
 from fairalm.spark.params import GroupParams, ObjectReader, ObjectWriter, check_settings
 
 
@@ -102,7 +103,7 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
                 "attributes": (attributes in ATTRIBUTES, f"one of {', '.join(ATTRIBUTES)}"),
             },
         )
-        features = sorted({part.getOrDefault("featuresCol") for part in (estimator, membership)})
+        features = features_of(estimator, membership)
         frame, groups = code_frame(dataset, self._columns(), constraints, features, attributes, self.getSeed())
         target = target_of(constraints[0])
         try:
