@@ -69,8 +69,10 @@ def test_it_is_near_the_single_machine(people, frame):
         assert abs(errors).max() < near
 
 
-def test_what_has_no_probabilities_is_refused(frame):
+def test_what_cannot_be_used_is_refused(frame):
     with pytest.raises(InputError, match="LinearSVC has no probabilityCol"):
         FrontierEstimator(LinearSVC(), groupCols=["sex"]).fit(frame)
+    with pytest.raises(InputError, match="no group 'w'"):
+        FrontierEstimator(constraint=EqualOpportunity(reference="w"), groupCols=["sex"]).fit(frame)
     with pytest.raises(InputError, match="'maxRows' parameter of FrontierEstimator must be at least 1000"):
         FrontierEstimator(maxRows=10, groupCols=["sex"]).fit(frame)

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame
 from fairalm._validation import ATTRIBUTES
 from fairalm.constraints import Constraint
 from fairalm.frontier.joint import populations_of
+from fairalm.frontier.limits import check_comparable
 from fairalm.frontier.trade_off import as_constraints
 from fairalm.spark.frame import code_frame, target_of
 from fairalm.spark.frontier_model import FrontierModel
@@ -115,6 +116,8 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
         frame, groups = code_frame(dataset, self._columns(), constraints, features, attributes, self.getSeed())
         target = target_of(constraints[0])
         try:
+            for constraint in constraints:
+                check_comparable(constraint, groups.compared)
             stages, table = cross_fit(
                 frame, frame.fold(n_folds), n_folds, estimator, membership, populations, target, max_rows
             )
