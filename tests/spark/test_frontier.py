@@ -56,17 +56,13 @@ def test_points_and_saving(fitted, frame, tmp_path):
 
 
 def test_it_is_near_the_single_machine(people, frame):
-    """The folds are others, so the curves agree up to the noise of 3,000 rows; a part of the rows widens that."""
+    """The folds are others and the driver sees a part of the rows, so the curves agree up to the noise of so few."""
     single = FrontierClassifier(SklearnLogisticRegression(C=np.inf), n_folds=2, random_state=0)
     single.fit(people[["x0", "x1", "x2"]], people["label"], sensitive_features=people["sex"])
-    settings = {"constraint": EqualOpportunity(), "groupCols": ["sex"], "numFolds": 2}
-    whole, part = (FrontierEstimator(maxRows=rows, **settings).fit(frame) for rows in (10_000, 1200))
-    assert len(whole._table) == 3000
-    assert 900 < len(part._table) < 1500
-    assert part._table[:, 1].sum() == pytest.approx(3000, rel=0.05)
-    for model, near in ((whole, 0.02), (part, 0.04)):
-        errors = model.frontier["error"] - single.frontier_["error"]
-        assert abs(errors).max() < near
+    model = FrontierEstimator(LogisticRegression(maxIter=10), groupCols=["sex"], numFolds=2, maxRows=1200).fit(frame)
+    assert 900 < len(model._table) < 1500
+    assert model._table[:, 1].sum() == pytest.approx(3000, rel=0.05)
+    assert abs(model.frontier["error"] - single.frontier_["error"]).max() < 0.04
 
 
 def test_what_cannot_be_used_is_refused(frame):
