@@ -246,15 +246,21 @@ def check_cells(
 
 
 def check_sizes(
-    constraint: Constraint, rows: CountedRows, names: tuple[str, ...], classes: tuple[Any, Any], *, stacklevel: int = 4
+    constraint: Constraint,
+    rows: CountedRows,
+    names: tuple[str, ...],
+    classes: tuple[Any, Any],
+    *,
+    merging: str = "{merge_below}",
+    stacklevel: int = 4,
 ) -> None:
-    """The check of :func:`check_cells` on rows that are counted already."""
+    """The check of :func:`check_cells` on rows that are counted already; `merging` says how groups are merged."""
     for event, sizes in zip(rows.cells.names, rows.sizes, strict=True):
         if (sizes == 0).any():
             where, name = event.replace("target", repr(classes[1])), type(constraint).__name__
             raise InputError(
                 f"Group {names[int(np.argmin(sizes))]!r} has no rows with {where}, so {name} cannot be judged for it:"
-                " drop the group, merge small groups ({merge_below}), or choose another constraint.",
+                f" drop the group, merge small groups ({merging}), or choose another constraint.",
                 merge_below=...,
             )
         few = np.flatnonzero(sizes < TOO_FEW)
@@ -262,7 +268,7 @@ def check_sizes(
             shown = ", ".join(f"{names[i]!r} ({sizes[i]})" for i in few[:3]) + (", ..." if len(few) > 3 else "")
             message = (
                 f"Fewer than {TOO_FEW} rows with {event} in {shown}: a gap of so few is chance. Merge small groups"
-                " ({merge_below}), or leave them out."
+                f" ({merging}), or leave them out."
             )
             warnings.warn(SmallCellWarning(message, merge_below=...), stacklevel=stacklevel)
 

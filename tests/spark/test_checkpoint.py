@@ -32,7 +32,7 @@ SETTINGS = {"groupCols": ["sex"], "dualSignal": "heldout", "maxIter": 4, "earlyS
 
 
 def estimator(folder=None, **settings):
-    return FairALMEstimator(LogisticRegression(maxIter=10), checkpointDir=folder, **SETTINGS | settings)
+    return FairALMEstimator(LogisticRegression(maxIter=5), checkpointDir=folder, **SETTINGS | settings)
 
 
 @pytest.fixture(scope="module")

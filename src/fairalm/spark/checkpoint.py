@@ -126,4 +126,4 @@ def _is_same(known: Any, asked: FloatArray | None) -> bool:
     """Whether two tables of weights are the same, up to rounding on another machine."""
     if known is None or asked is None:
         return known is None and asked is None
-    return np.shape(known) == asked.shape and np.allclose(known, asked, rtol=1e-9, atol=0.0)
+    return np.shape(known) == asked.shape and np.allclose(known, asked, rtol=1e-9, atol=1e-12)

@@ -17,7 +17,7 @@ from fairalm.game import Predictor, play
 from fairalm.methods import Method, Unconstrained, as_method
 from fairalm.spark.checkpoint import Journal
 from fairalm.spark.frame import CodedFrame, code_frame, target_of
-from fairalm.spark.learner import check_takes_weights
+from fairalm.spark.learner import check_takes_weights, features_of
 from fairalm.spark.model import FairALMModel
 from fairalm.spark.params import OBJECTS, GroupParams, ObjectReader, ObjectWriter, check_settings
 from fairalm.spark.signals import DualSignal, FrameSignal, make_signal
@@ -140,10 +140,14 @@ class FairALMEstimator(Estimator[FairALMModel], GroupParams, HasMaxIter, MLReada
         constraint, method = as_constraint(self._given("constraint")), as_method(self._given("method"), "spark")
         estimator = self._given("estimator") or LogisticRegression()
         self._check(estimator)
-        features = [estimator.getOrDefault("featuresCol")] if estimator.hasParam("featuresCol") else dataset.columns
-        frame, groups = code_frame(
-            dataset, self._columns(), [constraint], features, self.getOrDefault("attributes"), self.getSeed()
+        settings = (
+            self._columns(),
+            [constraint],
+            features_of(estimator),
+            self.getOrDefault("attributes"),
+            self.getSeed(),
         )
+        frame, groups = code_frame(dataset, *settings)
         signal = None
         try:
             target = target_of(constraint)
@@ -178,11 +182,10 @@ class FairALMEstimator(Estimator[FairALMModel], GroupParams, HasMaxIter, MLReada
 
     def _facts(self, frame: CodedFrame, estimator: Any, constraint: Constraint, method: Method) -> dict[str, Any]:
         """What a checkpoint must have in common with this fit."""
-        rows = frame.rows
         own = {param.name: value for param, value in self.extractParamMap().items() if param.name not in OBJECTS}
         inner = {param.name: repr(value) for param, value in estimator.extractParamMap().items()}
         return {
-            "data": [rows.n_rows.tolist(), rows.counts.tolist(), frame.hashes],
+            "data": [frame.rows.n_rows.tolist(), frame.hashes],
             "settings": {name: value for name, value in own.items() if name != "checkpointDir"},
             "estimator": [type(estimator).__name__, inner],
             "constraint": repr(constraint),

@@ -42,7 +42,12 @@ class Columns:
     @property
     def weight_of_row(self) -> Column:
         """The weight of each row; 1 without a column of weights."""
-        return F.col(self.weight).cast("double") if self.weight else F.lit(1.0)
+        return column(self.weight).cast("double") if self.weight else F.lit(1.0)
+
+
+def column(name: str) -> Column:
+    """A column by its name, which may have dots."""
+    return F.col(f"`{name}`")
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,10 +145,10 @@ def code_frame(
     columns.check(data)
     for name in features:
         check_choice("column", name, data.columns)
-    groups, values = _read_groups(data, columns, attributes)
     target = target_of(constraints[0])
+    groups, values = _read_groups(data, columns, attributes)
     matches = [
-        reduce(lambda a, b: a & b, (F.col(c) == F.lit(v) for c, v in zip(columns.groups, value, strict=True)))
+        reduce(lambda a, b: a & b, (column(c) == F.lit(v) for c, v in zip(columns.groups, value, strict=True)))
         for value in values
     ]
     group = reduce(
@@ -151,10 +156,10 @@ def code_frame(
         zip(matches, groups.codes, strict=True),
         F.when(F.lit(False), F.lit(-1)),
     )
-    positive = (F.col(columns.label).cast("double") == F.lit(target)).cast("int")
-    known = [field.name for field in data.schema if not isinstance(field.dataType, MapType)]
+    positive = (column(columns.label).cast("double") == F.lit(target)).cast("int")
+    known = [column(field.name) for field in data.schema if not isinstance(field.dataType, MapType)]
     coded = data.select(
-        *features,
+        *map(column, features),
         (group + groups.n_groups * positive).alias(CODE),
         columns.weight_of_row.alias(WEIGHT),
         F.pmod(F.xxhash64(F.lit(seed), *known), F.lit(HASHES)).alias(HASH),
@@ -165,7 +170,7 @@ def code_frame(
     try:
         for constraint, own in zip(constraints, cells, strict=True):
             rows = CountedRows(own, frame.rows.counts, frame.rows.n_rows)
-            check_sizes(constraint, rows, groups.compared, (1.0 - target, target))
+            check_sizes(constraint, rows, groups.compared, (1 - int(target), int(target)), merging="in the data")
     except Exception:
         coded.unpersist()
         raise
@@ -182,15 +187,15 @@ def target_of(constraint: Constraint) -> float:
 
 def _read_groups(data: DataFrame, columns: Columns, attributes: Attributes) -> tuple[Groups, list[tuple[Any, ...]]]:
     """The groups, with a code for each combination of protected values that occurs, and these combinations."""
-    label, weight = F.col(columns.label).cast("double"), columns.weight_of_row
+    weight = columns.weight_of_row
     table = (
-        data.groupBy(label.alias("label"), *columns.groups)
+        data.groupBy(column(columns.label), *map(column, columns.groups))
         .agg(F.count(F.lit(1)), F.sum(F.when(weight >= 0, 0).otherwise(1)))  # NaN and null are no weights either
         .limit(2 * MOST_GROUPS + 3)
         .collect()
     )
     labels = {row[0] for row in table}
-    if labels != {0.0, 1.0}:
+    if labels != {0, 1}:
         shown = ", ".join(map(str, sorted(labels, key=str)[:5])) or "none"
         raise InputError(
             f"The label column {columns.label!r} must hold 0 and 1 and nothing else; it has {shown}. Text is turned"

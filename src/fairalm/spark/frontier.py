@@ -14,10 +14,13 @@ from pyspark.sql import DataFrame
 from fairalm._validation import ATTRIBUTES
 from fairalm.constraints import Constraint
 from fairalm.frontier.joint import populations_of
+from fairalm.frontier.limits import check_comparable
 from fairalm.frontier.trade_off import as_constraints
 from fairalm.spark.frame import code_frame, target_of
 from fairalm.spark.frontier_model import FrontierModel
-from fairalm.spark.label_and_group import check_has_probabilities, cross_fit
+from fairalm.spark.label_and_group import as_sample, check_has_probabilities, cross_fit
+from fairalm.spark.learner import features_of
+from fairalm.spark.mending import Mending
 from fairalm.spark.params import GroupParams, ObjectReader, ObjectWriter, check_settings
 
 
@@ -39,6 +42,8 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
         As in :class:`fairalm.spark.FairALMEstimator`.
     numFolds : int
         Folds for the out-of-fold probabilities; the whole costs `numFolds` + 1 fits of each classifier.
+    mend : bool
+        Mend the probabilities by a small logistic regression on the driver's rows, where that lowers their log loss.
     maxRows : int
         Rows, at most, that the driver solves on. With more rows in the data, each label and group is sampled to the
         same number of rows, or kept whole if it has no more.
@@ -54,6 +59,9 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
 
     membership: Param[Any] = Param(Params._dummy(), "membership", "classifier of the group")
     numFolds: Param[int] = Param(Params._dummy(), "numFolds", "folds", typeConverter=TypeConverters.toInt)
+    mend: Param[bool] = Param(
+        Params._dummy(), "mend", "mend the probabilities where that pays", typeConverter=TypeConverters.toBoolean
+    )
     maxRows: Param[int] = Param(
         Params._dummy(), "maxRows", "rows that the driver solves on", typeConverter=TypeConverters.toInt
     )
@@ -69,6 +77,7 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
         weightCol: str | None = None,
         attributes: str = "crossed",
         numFolds: int = 5,
+        mend: bool = True,
         maxRows: int = 100_000,
         seed: int = 0,
     ) -> None:
@@ -82,6 +91,7 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
             weightCol=weightCol,
             attributes=attributes,
             numFolds=numFolds,
+            mend=mend,
             maxRows=maxRows,
             seed=seed,
         )
@@ -102,16 +112,22 @@ class FrontierEstimator(Estimator[FrontierModel], GroupParams, MLReadable["Front
                 "attributes": (attributes in ATTRIBUTES, f"one of {', '.join(ATTRIBUTES)}"),
             },
         )
-        features = sorted({part.getOrDefault("featuresCol") for part in (estimator, membership)})
+        features = features_of(estimator, membership)
         frame, groups = code_frame(dataset, self._columns(), constraints, features, attributes, self.getSeed())
         target = target_of(constraints[0])
         try:
+            for constraint in constraints:
+                check_comparable(constraint, groups.compared)
             stages, table = cross_fit(
                 frame, frame.fold(n_folds), n_folds, estimator, membership, populations, target, max_rows
             )
         finally:
             frame.data.unpersist()
-        return FrontierModel(stages, table, constraints, populations, groups).at()
+        mending = Mending()
+        if self.getOrDefault("mend"):
+            sample = as_sample(table, populations, groups)
+            mending = Mending.found(sample.joint, sample.positive, sample.group.astype(int), sample.weight)
+        return FrontierModel(stages, table, constraints, populations, groups, mending).at()
 
     def write(self) -> ObjectWriter:
         """Writes the estimator, the classifiers to train included."""

@@ -22,7 +22,8 @@ from fairalm.constraints import Constraint
 from fairalm.frontier.rule import Rule
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff
-from fairalm.spark.label_and_group import MEMBER, LabelAndGroupStages, as_sample
+from fairalm.spark.label_and_group import LabelAndGroupStages, as_sample
+from fairalm.spark.mending import Mending
 from fairalm.spark.params import from_plain, to_plain
 
 
@@ -36,6 +37,8 @@ class FrontierModel(Model, MLReadable["FrontierModel"], MLWritable):
     ----------
     stages : LabelAndGroupStages
         The models of label and group.
+    mending : Mending
+        What mends their probabilities, where that pays.
     rule : Rule
         The table of weights.
     error, gap : float
@@ -53,11 +56,12 @@ class FrontierModel(Model, MLReadable["FrontierModel"], MLWritable):
         constraints: Sequence[Constraint],
         populations: Sequence[str],
         groups: Groups,
+        mending: Mending,
     ) -> None:
         super().__init__()
         self.stages, self.constraints, self.populations = stages, tuple(constraints), tuple(populations)
         self._table, self._groups = table, dataclasses.replace(groups, codes=np.empty(0, dtype=np.int64))
-        self.rule = Rule((), np.empty((0, 0)))
+        self.mending, self.rule = mending, Rule((), np.empty((0, 0)))
         self.figures: dict[str, Any] = {}
 
     @property
@@ -77,7 +81,9 @@ class FrontierModel(Model, MLReadable["FrontierModel"], MLWritable):
 
     @cached_property
     def _trade_off(self) -> TradeOff:
-        return TradeOff.of(as_sample(self._table, self.populations, self._groups), self.constraints, self.stages.target)
+        sample = as_sample(self._table, self.populations, self._groups)
+        sample = dataclasses.replace(sample, joint=self.mending.joint(sample.joint))
+        return TradeOff.of(sample, self.constraints, self.stages.target)
 
     @property
     def frontier(self) -> pd.DataFrame:
@@ -112,8 +118,7 @@ class FrontierModel(Model, MLReadable["FrontierModel"], MLWritable):
         added = {label.getPredictionCol(): is_second.cast("double")}
         if label.hasParam("rawPredictionCol"):
             added[label.getRawPredictionCol()] = array_to_vector(F.array(-second, second))
-        scored = self.stages.scored(dataset).withColumns(added)
-        return scored.drop(*(f"{MEMBER}_{name}" for name in self.stages.members))
+        return self.stages.scored(dataset, self.mending).withColumns(added).drop(*self.stages.own_columns)
 
     def write(self) -> MLWriter:
         """Writes the model, and the rows that further points are solved on."""
@@ -136,6 +141,7 @@ class _Writer(MLWriter):
         attributes = [(part.name, part.labels, part.of.tolist()) for part in model._groups.attributes]
         extra = {
             "rule": rule,
+            "mending": model.mending.to_plain(),
             "figures": {name: None if value is None else float(value) for name, value in model.figures.items()},
             "constraints": to_plain(model.constraints),
             "populations": model.populations,
@@ -165,7 +171,8 @@ class _Reader(MLReader[FrontierModel]):
         }
         stages = LabelAndGroupStages(label, members, metadata["target"], groups.n_groups)
         table = np.array([row[0] for row in spark.read.parquet(f"{path}/rows").collect()])
-        model = FrontierModel(stages, table, from_plain(metadata["constraints"]), populations, groups)
+        mending = Mending.from_plain(metadata["mending"])
+        model = FrontierModel(stages, table, from_plain(metadata["constraints"]), populations, groups, mending)
         rule = metadata["rule"]
         model.rule = Rule(**rule | {"populations": tuple(rule["populations"]), "weights": np.array(rule["weights"])})
         model.figures = metadata["figures"]

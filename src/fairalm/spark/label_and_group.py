@@ -13,14 +13,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fairalm._validation import Groups
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint
 from fairalm.frontier.rule import Rule
 from fairalm.spark.frame import CODE, WEIGHT, CodedFrame
 from fairalm.spark.learner import FIT_WEIGHT, LABEL, check_takes_weights
+from fairalm.spark.mending import Mending
 
-MEMBER = "fairalm_member"
+MEMBER, SHARE = "fairalm_member", "fairalm_share"
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +64,8 @@ class LabelAndGroupStages:
         members = {name: _fit(membership, data.where(within[name]), group) for name in populations}
         return cls(_fit(estimator, data, label), members, target, n_groups)
 
-    def scored(self, data: DataFrame) -> DataFrame:
-        """Rows with the columns of the label's model, and one array of probabilities per population."""
+    def scored(self, data: DataFrame, mending: Mending | None = None) -> DataFrame:
+        """Rows with the columns of the label's model, SHARE (of the target), and an array of shares per population."""
         for name, model in self.members.items():
             outputs = {"probabilityCol": "probability", "predictionCol": "prediction", "rawPredictionCol": "raw"}
             made = {key: f"{MEMBER}_{name}_{kind}" for key, kind in outputs.items() if model.hasParam(key)}
@@ -73,22 +75,30 @@ class LabelAndGroupStages:
             shares = (F.coalesce(F.try_element_at(known, F.lit(k + 1)), F.lit(0.0)) for k in range(self.n_groups))
             data = data.withColumn(f"{MEMBER}_{name}", F.array(*shares)).drop(*made.values())
         scored: DataFrame = self.label.transform(data)
-        return scored
-
-    @property
-    def target_share(self) -> Column:
-        """P(target | x) in scored rows."""
-        return vector_to_array(F.col(self.label.getProbabilityCol()))[int(self.target)]
+        mending = mending or Mending()
+        share = mending.target_share(vector_to_array(F.col(self.label.getProbabilityCol()))[int(self.target)])
+        scored = scored.withColumn(SHARE, share)
+        columns = {name: F.col(f"{MEMBER}_{name}") for name in self.members}
+        mended = {
+            f"{MEMBER}_{name}": mending.member_shares(name, column, F.col(SHARE), self.n_groups)
+            for name, column in columns.items()
+        }
+        return scored.withColumns(mended)
 
     def margin(self, rule: Rule) -> Column:
         """The margin of :meth:`fairalm.frontier.rule.Rule.margins` in scored rows."""
-        target = self.target_share
+        target = F.col(SHARE)
         share = {"target": target, "other": 1 - target, "everyone": F.lit(1.0)}
         margin = rule.cost_fp * (1 - target) - rule.cost_fn * target + rule.bias
         for name, weights in zip(rule.populations, rule.weights, strict=True):
             of_group = (F.col(f"{MEMBER}_{name}")[k] * float(weight) for k, weight in enumerate(weights) if weight)
             margin = margin + share[name] * reduce(lambda a, b: a + b, of_group, F.lit(0.0))
         return margin
+
+    @property
+    def own_columns(self) -> list[str]:
+        """The columns of scored rows that are not the user's."""
+        return [SHARE, *(f"{MEMBER}_{name}" for name in self.members)]
 
 
 def _fit(estimator: Any, data: DataFrame, label: Column) -> Any:
@@ -105,7 +115,7 @@ def cross_fit(
     populations: Sequence[str],
     target: float,
     max_rows: int,
-) -> tuple[LabelAndGroupStages, Any]:
+) -> tuple[LabelAndGroupStages, FloatArray]:
     """The model of all rows, and a table of at most about `max_rows` of them, scored out of fold.
 
     The table has the columns code, weight, P(target | x), and P(group | x, population) of each population.
@@ -116,14 +126,14 @@ def cross_fit(
     for k in range(n_folds):
         model = LabelAndGroupStages.fitted(frame.data.where(fold != k), *settings)
         scored = model.scored(sample.where(fold == k))
-        columns = F.array(F.col(CODE).cast("double"), F.col(WEIGHT), model.target_share)
+        columns = F.array(F.col(CODE).cast("double"), F.col(WEIGHT), F.col(SHARE))
         members = [F.col(f"{MEMBER}_{name}") for name in populations]
         parts += scored.select(F.concat(columns, *members)).collect()
     return LabelAndGroupStages.fitted(frame.data, *settings), np.array([row[0] for row in parts])
 
 
-def as_sample(table: Any, populations: Sequence[str], groups: Groups) -> Sample:
-    """The table of :func:`cross_fit` as the frontier takes it."""
+def as_sample(table: FloatArray, populations: Sequence[str], groups: Groups) -> Sample:
+    """The table of :func:`cross_fit` as the frontier takes it, as the models gave it."""
     code, n_groups = table[:, 0].astype(np.int64), groups.n_groups
     members = {name: table[:, 3 + i * n_groups : 3 + (i + 1) * n_groups] for i, name in enumerate(populations)}
     target = table[:, 2]

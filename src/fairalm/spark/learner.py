@@ -56,10 +56,17 @@ def check_takes_weights(estimator: Any) -> None:
     """Refuse what is not a Spark ML classifier with weights."""
     if not isinstance(estimator, Estimator):
         raise InputError(f"`estimator` must be a Spark ML classifier; got {estimator!r}.")
-    missing = [name for name in ("labelCol", "weightCol", "predictionCol") if not estimator.hasParam(name)]
+    missing = [
+        name for name in ("featuresCol", "labelCol", "weightCol", "predictionCol") if not estimator.hasParam(name)
+    ]
     if missing:
         raise InputError(
             f"{type(estimator).__name__} has no {missing[0]}, which every round needs: pass a classifier such as"
             " LogisticRegression, LinearSVC, RandomForestClassifier or GBTClassifier. The other stages of a pipeline"
             " belong before this estimator: Pipeline(stages=[assembler, FairALMEstimator(...)])."
         )
+
+
+def features_of(*estimators: Any) -> list[str]:
+    """The columns that these estimators take their features from."""
+    return sorted({estimator.getOrDefault("featuresCol") for estimator in estimators})
