@@ -1,6 +1,7 @@
 """Run by torchrun: train on this rank's half of each batch, and let rank 0 write what came out."""
 
 import sys
+from contextlib import nullcontext
 
 import torch
 from torch import distributed, nn
@@ -25,7 +26,7 @@ def data(how):
     return x.split(BATCH), y.split(BATCH), group.split(BATCH)
 
 
-def train(rule, how, window, rank=0, world=1):
+def train(rule, how, window, rank=0, world=1, accumulate=1):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
     net = DistributedDataParallel(model) if world > 1 else model
@@ -38,18 +39,20 @@ def train(rule, how, window, rank=0, world=1):
         window=window,
     )
     criterion.attach(optimizer)
-    mine = slice(rank * BATCH // world, (rank + 1) * BATCH // world)
+    parts = torch.arange(BATCH).chunk(world)[rank].chunk(accumulate)
     for x, y, group in zip(*data(how), strict=True):
         optimizer.zero_grad()
-        criterion(net(x[mine])[:, 0], y[mine], group[mine]).backward()
+        for place, rows in enumerate(parts, 1):
+            with net.no_sync() if place < accumulate else nullcontext():
+                (criterion(net(x[rows])[:, 0], y[rows], group[rows]) / accumulate).backward()
         optimizer.step()
     return {"dual": criterion.dual, **{name: value.detach() for name, value in model.named_parameters()}}
 
 
 if __name__ == "__main__":
-    rule, how, window, path = sys.argv[1:]
+    rule, how, window, accumulate, path = sys.argv[1:]
     distributed.init_process_group("gloo")
-    result = train(rule, how, int(window), distributed.get_rank(), distributed.get_world_size())
+    result = train(rule, how, int(window), distributed.get_rank(), distributed.get_world_size(), int(accumulate))
     duals = [torch.zeros_like(result["dual"]) for _ in range(distributed.get_world_size())]
     distributed.all_gather(duals, result["dual"].contiguous())
     if distributed.get_rank() == 0:

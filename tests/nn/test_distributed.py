@@ -1,4 +1,8 @@
-"""Two real processes with half a batch each follow one process with the whole batch."""
+"""Two real processes with half a batch each follow one process with the whole batch.
+
+With the default method they also do if each half comes in two parts whose gradients accumulate under ``no_sync``: its
+weights stay the same from one dual step to the next. A method that takes them from each batch sees other batches then.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -18,12 +22,18 @@ def alone(*settings):
 
 
 @pytest.mark.parametrize(
-    ("rule", "how", "window"),
-    [("augmented", "mixed", 0), ("augmented", "apart", 0), ("fairalm", "apart", 5), ("proxy-lagrangian", "mixed", 5)],
+    ("rule", "how", "window", "accumulate"),
+    [
+        ("augmented", "mixed", 0, 1),
+        ("augmented", "apart", 0, 1),
+        ("fairalm", "apart", 5, 1),
+        ("proxy-lagrangian", "mixed", 5, 1),
+        ("pi-control", "apart", 20, 2),
+    ],
 )
-def test_two_ranks_follow_one(rule, how, window, tmp_path, torchrun):
+def test_two_ranks_follow_one(rule, how, window, accumulate, tmp_path, torchrun):
     path = tmp_path / "result.pt"
-    done = torchrun(SCRIPT, rule, how, window, path)
+    done = torchrun(SCRIPT, rule, how, window, accumulate, path)
     assert done.returncode == 0, done.stderr[-2000:]
     both = torch.load(path, weights_only=True)
     one = alone(rule, how, window)
