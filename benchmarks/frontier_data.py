@@ -123,7 +123,7 @@ def prepared(table, aware, estimator, seed, X, y, s, X_new, y_new, s_new):
             for part, numbers, labels in ((X, code, s), (X_new, code_new, s_new))
         )
     if as_codes:
-        inside, outside = X.to_numpy(dtype=float), X_new.to_numpy(dtype=float)
+        inside, outside = (np.ascontiguousarray(part, dtype=float) for part in (X, X_new))
     else:
         columns = preprocess(X).fit(X)
         inside, outside = columns.transform(X), columns.transform(X_new)

@@ -77,7 +77,7 @@ def line_of(title, contender, block):
         f"{block['fits'].mean():.1f}",
         f"{100 * block['memory / X'].median():.0f} %" if block["is large"].all() and contender != "plain" else "–",
         f"{100 * block['train gap'].mean():.2f}",
-        "yes" if block["is within"].all() else f"{block['is within'].sum()} of {len(block)}",
+        {0: "no", len(block): "yes"}.get(block["is within"].sum(), f"{block['is within'].sum()} of {len(block)}"),
         mean_of(block["test error"], 2),
         mean_of(block["test gap"], 1),
         f"{100 * block['floor'].mean():.1f}",

@@ -1,6 +1,6 @@
 """The cost of a constrained training step as a multiple of a plain one: ours, cooper's, fairret's and one by hand.
 
-    python benchmarks/step_time.py [--steps 3000] [--resnet_steps 40] [--write docs/nets.md]
+    python benchmarks/step_time.py [--steps 3000] [--resnet_steps 20] [--write docs/nets.md]
 
 Medians over rounds of interleaved blocks of complete steps: gradients to zero, forward, loss, backward, optimiser,
 multipliers. On the small net a step is mostly overhead. By hand, and for cooper, the two sides of the gap are the
@@ -109,7 +109,7 @@ def compare(make_net, shape, rounds, block):
 
 
 def main():
-    parser = start(__doc__, steps=3000, resnet_steps=40)
+    parser = start(__doc__, steps=3000, resnet_steps=20)
     parser.add_argument("--write", type=Path, help="a page with <!-- step time --> markers")
     options = parser.parse_args()
     torch.set_num_threads(1)
