@@ -149,6 +149,7 @@ def run(p: Problem, contender: str) -> dict:
         "test error": float(abs(new - p.y_new).mean()),
         "test gap": spread(new, p.y_new, p.s_new, CONSTRAINT),
         "floor": floor(new, p.y_new, p.s_new, CONSTRAINT),
+        "constant error": float(min(p.y_new.mean(), 1 - p.y_new.mean())),
     }
 
 

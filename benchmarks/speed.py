@@ -52,7 +52,8 @@ def cases(part: str, full: bool) -> list[Case]:
         return rows if full else rows[:2]
     if part == "groups":
         groups = [Case(title_of(10**5, n), few if n in (2, 10) else 1, 45 if full else 15) for n in GROUPS]
-        return groups if full else groups[::2]
+        aware = [Case(title_of(10**5, n, aware=True), 1, 45 if full else 15) for n in (10, 50)]
+        return groups + aware if full else groups[::2]
     if part == "features":
         return [Case(title_of(10**5, 2, n), few, 60) for n in ((5, 20, 80) if full else (5, 20))]
     titles = [*TABLES, title_of(10**4, 2), "ACSIncome, race"] if full else ["compas"]
@@ -127,6 +128,10 @@ def main():
     parser.add_argument("--write", type=Path, nargs="+", default=[], help="pages with markers of the parts")
     options = parser.parse_args()
     check_one_thread()
+    chosen = ["plain", *(name for name in options.contenders if name != "plain")]  # what the times are multiples of
+    for page in options.write:
+        if "<!-- speed goals -->" not in (text := page.read_text(encoding="utf-8")) and "<!-- tabular -->" not in text:
+            raise SystemExit(f"{page} has no markers of this benchmark, such as <!-- speed goals -->.")
     results = Results(options.results or Path("build/bench") / ("speed.json" if options.full else "quick.json"))
     begin = time.perf_counter()
     deadline = begin + 60 * options.minutes
@@ -134,12 +139,14 @@ def main():
         for case in cases(part, options.full):
             if (options.titles or "") in case.title:
                 try:
-                    run_case(results, case, options.contenders, deadline)
+                    run_case(results, case, chosen, deadline)
                 except (InputError, FileNotFoundError) as reason:
                     print(f"{case.title} left out: {reason}", flush=True)
     print(f"\n{time.perf_counter() - begin:.0f} seconds\n")
     if time.perf_counter() > deadline:
         print("The time is up: run the command again for the fits that are left.\n")
+    if not results.records:
+        raise SystemExit("There are no results yet.")
     texts = render(results.records)
     for marker, text in texts.items():
         print(f"{marker}\n\n{text}\n")

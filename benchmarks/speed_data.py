@@ -13,8 +13,13 @@ NEW_ROWS = 200_000  # made-up rows to test on
 CHUNK = 1_000_000  # rows made at a time, so that ten million need little more memory than they take
 
 
-def made_up(n_rows, n_groups, n_features, seed, estimator):
-    """Rows whose plain model has a clear gap, for any number of groups; the group is not a feature.
+AWARE = " + group"  # ends the title of made-up rows of which the group is a feature
+
+
+def made_up(n_rows, n_groups, n_features, aware, seed, estimator):
+    """Rows whose plain model has a clear gap, for any number of groups.
+
+    If `aware`, there is a column more per group, 1 for its rows and otherwise 0.
 
     - Groups are of unequal size: the largest has three times the rows of the smallest.
     - Every group has its own centre, normal with a standard deviation of 0.5 in each of the features, around which its
@@ -22,26 +27,32 @@ def made_up(n_rows, n_groups, n_features, seed, estimator):
     - The log-odds of the label are 2.5 times a direction of length 1 in the features without the centre, plus an offset
       of the group that goes from 1 for the first to -1 for the last: equally able people, unequal labels.
     - Labels are flipped with a probability that goes from 2 % in the first group to 10 % in the last.
+
+    Centres and direction are the same for all seeds and numbers of rows.
     """
-    rng = np.random.default_rng([seed, n_groups, n_features])
+    rng = np.random.default_rng([n_groups, n_features])
     centres = 0.5 * rng.standard_normal((n_groups, n_features))
     direction = rng.standard_normal(n_features)
     direction *= 2.5 / np.linalg.norm(direction)
     shares = np.linspace(3, 1, n_groups)
     offsets, flips = np.linspace(1, -1, n_groups), np.linspace(0.02, 0.1, n_groups)
+    rng = np.random.default_rng([seed, n_rows, n_groups, n_features])
 
     def draw(n):
-        X, y = np.empty((n, n_features)), np.empty(n, dtype=int)
+        X, y = np.zeros((n, n_features + aware * n_groups)), np.empty(n, dtype=int)
         s = rng.choice(n_groups, size=n, p=shares / shares.sum())
         for begin in range(0, n, CHUNK):
             part = slice(begin, begin + CHUNK)
-            own, group = rng.standard_normal(X[part].shape), s[part]
+            group = s[part]
+            own = rng.standard_normal((len(group), n_features))
             chance = 1 / (1 + np.exp(-(own @ direction + offsets[group])))
             chance += (1 - 2 * chance) * flips[group]
-            X[part], y[part] = own + centres[group], rng.random(len(group)) < chance
+            X[part, :n_features], y[part] = own + centres[group], rng.random(len(group)) < chance
+        if aware:
+            X[np.arange(n), n_features + s] = 1
         return X, y, s
 
-    return Problem("made-up rows", False, estimator, seed, *draw(n_rows), *draw(NEW_ROWS))
+    return Problem("made-up rows", aware, estimator, seed, *draw(n_rows), *draw(NEW_ROWS))
 
 
 def income_by_sex(seed, estimator):
@@ -70,9 +81,9 @@ def load_of(title):
         return partial(table, "ACSIncome", False)
     if title == "ACSIncome, sex":
         return income_by_sex
-    return partial(made_up, *map(int, title.split(" × ")))
+    return partial(made_up, *map(int, title.removesuffix(AWARE).split(" × ")), title.endswith(AWARE))
 
 
-def title_of(n_rows, n_groups, n_features=20):
+def title_of(n_rows, n_groups, n_features=20, aware=False):
     """The title of made-up rows: rows × groups × features."""
-    return f"{n_rows} × {n_groups} × {n_features}"
+    return f"{n_rows} × {n_groups} × {n_features}{AWARE if aware else ''}"
