@@ -190,7 +190,7 @@ def speed_goal(frame, title):
 
 
 def groups_goal(frame, n_groups, most, aware):
-    """Many groups: the fastest of our predictors that are within the tolerance and no constants, or else the fastest."""
+    """Many groups: the fastest of our predictors within the tolerance and no constant, or else the fastest."""
     tried = {}
     for name in (SINGLE, MIXTURE):
         block = one(frame, title_of(10**5, n_groups, aware=aware), name).dropna(subset=["train gap"])
