@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from fairalm import InputError
 from fairalm.datasets import load, names
@@ -49,3 +50,24 @@ def write_between(path, marker, text):
     page = path.read_text(encoding="utf-8")
     before, after = page.split(start)[0], page.split(end)[1]
     path.write_text(f"{before}{start}\n{text}\n{end}{after}", encoding="utf-8")
+
+
+def cell_rates(chosen, y, s, constraint):
+    """The rates that a constraint compares, and the rows behind each: shape (events, groups)."""
+    group = pd.factorize(s, sort=True)[0]
+    rows = constraint.rows(y, group, group.max() + 1)
+    return rows.moments(abs(chosen - y)).mu, rows.sizes
+
+
+def spread(chosen, y, s, constraint):
+    """Largest difference between two groups; of expected rates, for predictions that are probabilities."""
+    mu, _ = cell_rates(chosen, y, s, constraint)
+    return float((mu.max(axis=1) - mu.min(axis=1)).max())
+
+
+def floor(chosen, y, s, constraint):
+    """The mean of that difference by chance, if all groups had the rate of their event."""
+    mu, sizes = cell_rates(chosen, y, s, constraint)
+    mean = (mu * sizes).sum(axis=1, keepdims=True) / sizes.sum(axis=1, keepdims=True)
+    drawn = np.random.RandomState(0).binomial(sizes, np.broadcast_to(mean, sizes.shape), (2000, *sizes.shape)) / sizes
+    return float((drawn.max(axis=2) - drawn.min(axis=2)).max(axis=1).mean())

@@ -3,7 +3,7 @@
     python benchmarks/first_step.py [--seeds 3] [--rows 8000]
 
 Counts fits and reports training gap and error on training parts of the four tables, under three constraints. No test
-part is used. `benchmarks/tabular.py` reports on the same tables, so "untuned" there means that nothing was chosen per
+part is used. `benchmarks/speed.py` reports on the same tables, so "untuned" there means that nothing was chosen per
 table.
 """
 

@@ -34,11 +34,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import start, write_between
+from common import floor, spread, start, write_between
 from frontier_contenders import CONSTRAINTS, CONTENDERS, Absent, Given
 from frontier_data import ESTIMATORS, LARGE, TABLES, problem
 from frontier_tables import markdown
-from promise import floor, spread
 
 from fairalm import InputError
 from fairalm.measures import group_rates, measure_of

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from common import spread
 from fairlearn.postprocessing import ThresholdOptimizer
 from fairlearn.reductions import DemographicParity as ParityOfSelection
 from fairlearn.reductions import EqualizedOdds as ParityOfOdds
 from fairlearn.reductions import ExponentiatedGradient, GridSearch, TruePositiveRateParity
 from frontier_data import Problem
-from promise import spread
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold
 
@@ -192,16 +192,21 @@ def fairalm(signal):
 
 
 def grid_search(given, constraint):
-    """One grid; for each tolerance the model with the smallest training error within it, or else the smallest gap."""
+    """One grid for all tolerances."""
     p, (ours, theirs, _, _) = given.problem, CONSTRAINTS[constraint]
     search = GridSearch(p.make(), theirs(), grid_size=GRID_SIZE)
     _, shared = clock(lambda: search.fit(p.X, p.y, sensitive_features=p.s))
+    chosen = np.array([model.predict(p.X_new) for model in best_of_grid(search, p, ours(), TWENTY)], dtype=float)
+    return Curve(TWENTY, chosen, [0.0] * len(TWENTY), shared)
+
+
+def best_of_grid(search, p, constraint, tolerances):
+    """For each tolerance the model with the smallest training error within it, or else the smallest training gap."""
     inside = [np.asarray(model.predict(p.X), dtype=float) for model in search.predictors_]
     errors = np.array([abs(chosen - p.y).mean() for chosen in inside])
-    gaps = np.array([spread(chosen, p.y, p.s, ours()) for chosen in inside])
-    best = [int(np.argmin(np.where(gaps <= max(tol, gaps.min()), errors, np.inf))) for tol in TWENTY]
-    chosen = np.array([search.predictors_[index].predict(p.X_new) for index in best], dtype=float)
-    return Curve(TWENTY, chosen, [0.0] * len(TWENTY), shared)
+    gaps = np.array([spread(chosen, p.y, p.s, constraint) for chosen in inside])
+    best = [int(np.argmin(np.where(gaps <= max(tol, gaps.min()), errors, np.inf))) for tol in tolerances]
+    return [search.predictors_[index] for index in best]
 
 
 class Column(ClassifierMixin, BaseEstimator):

@@ -107,7 +107,11 @@ def hmda(keep_unknown=False):
 
 def problem(table, aware, estimator, seed, rehearse):
     """The features as the estimator gets them: prepared on the rows to fit, or the survey's own codes for boosting."""
-    X, y, s, X_new, y_new, s_new = rows(table, seed, rehearse)
+    return prepared(table, aware, estimator, seed, *rows(table, seed, rehearse))
+
+
+def prepared(table, aware, estimator, seed, X, y, s, X_new, y_new, s_new):
+    """These rows as a problem."""
     names, code = np.unique(s, return_inverse=True)
     code_new = np.searchsorted(names, s_new)
     as_codes = table in SURVEYS and estimator == "boosting"
@@ -119,9 +123,9 @@ def problem(table, aware, estimator, seed, rehearse):
             for part, numbers, labels in ((X, code, s), (X_new, code_new, s_new))
         )
     if as_codes:
-        inside, outside = X.to_numpy(dtype=float), X_new.to_numpy(dtype=float)
+        inside, outside = (np.ascontiguousarray(part, dtype=float) for part in (X, X_new))
     else:
-        prepared = preprocess(X).fit(X)
-        inside, outside = prepared.transform(X), prepared.transform(X_new)
+        columns = preprocess(X).fit(X)
+        inside, outside = columns.transform(X), columns.transform(X_new)
     labels, labels_new = np.asarray(y, dtype=int), np.asarray(y_new, dtype=int)
     return Problem(table, aware, estimator, seed, inside, labels, code, outside, labels_new, code_new)

@@ -29,9 +29,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from common import floor as chance_floor
 from common import start, write_between
 from frontier_data import hmda
-from promise import floor as chance_floor
 from promise import races, survey
 from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression

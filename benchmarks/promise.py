@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import start, write_between
+from common import cell_rates, floor, spread, start, write_between
 from fairlearn.reductions import DemographicParity as ParityOfSelection
 from fairlearn.reductions import EqualizedOdds as ParityOfOdds
 from fairlearn.reductions import ExponentiatedGradient, TruePositiveRateParity
@@ -196,27 +196,6 @@ PROBLEMS = {
     "ACSIncome, region of birth (5)": lambda: survey_problem("ACSIncome", "region"),
     "ACSPublicCoverage, race (4)": lambda: survey_problem("ACSPublicCoverage", 4),
 }
-
-
-def cell_rates(chosen, y, s, constraint):
-    """The rates that a constraint compares, and the rows behind each: shape (events, groups)."""
-    group = pd.factorize(s, sort=True)[0]
-    rows = constraint.rows(y, group, group.max() + 1)
-    return rows.moments(abs(chosen - y)).mu, rows.sizes
-
-
-def spread(chosen, y, s, constraint):
-    """Largest difference between two groups; of expected rates, for predictions that are probabilities."""
-    mu, _ = cell_rates(chosen, y, s, constraint)
-    return float((mu.max(axis=1) - mu.min(axis=1)).max())
-
-
-def floor(chosen, y, s, constraint):
-    """The mean of that difference by chance, if all groups had the rate of their event."""
-    mu, sizes = cell_rates(chosen, y, s, constraint)
-    mean = (mu * sizes).sum(axis=1, keepdims=True) / sizes.sum(axis=1, keepdims=True)
-    drawn = np.random.RandomState(0).binomial(sizes, np.broadcast_to(mean, sizes.shape), (2000, *sizes.shape)) / sizes
-    return float((drawn.max(axis=2) - drawn.min(axis=2)).max(axis=1).mean())
 
 
 def expected(model, X):

@@ -1,35 +1,53 @@
-"""The cost of a constrained training step as a multiple of a plain one: ours, cooper's and fairret's.
+"""The cost of a constrained training step as a multiple of a plain one: ours, cooper's, fairret's and one by hand.
 
-    python benchmarks/step_time.py [--steps 3000] [--resnet_steps 30]
+    python benchmarks/step_time.py [--steps 3000] [--resnet_steps 10] [--write docs/nets.md]
 
 Medians over rounds of interleaved blocks of complete steps: gradients to zero, forward, loss, backward, optimiser,
-multipliers. The small net is 100-64-64-1 with batches of 256, where a step is mostly overhead; the large one is a
-ResNet-18 on 64×64 images with batches of 64. For cooper, the two sides of the gap are constraints of a Lagrangian;
-fairret's norm loss has no multiplier. Needs cooper-optim, fairret and monai.
+multipliers. On the small net a step is mostly overhead. By hand, and for cooper, the two sides of the gap are the
+constraints of a Lagrangian, with means of the batch; fairret's norm loss has no multiplier. Needs cooper-optim, fairret
+and monai.
 """
 
 from __future__ import annotations
 
-import time
+from pathlib import Path
 
 import cooper
-import numpy as np
 import torch
-from common import start
+from common import start, write_between
 from fairret.loss import NormLoss
 from fairret.statistic import TruePositiveRate
-from monai.networks.nets import resnet18
+from steps import NETS, TOL, in_turn, ours, plain, quartiles, random_batch
 from torch import nn
 
 import fairalm
-from fairalm.nn import ConstrainedLoss
 
-TOL = 0.01
-BLOCK = 50  # steps of one kind in a row: in training, too, nothing else fills the caches
+
+def both_sides(logits, y, group):
+    """What |gap| <= tol asks to be at most 0, for missed targets in two groups."""
+    missed = 1 - torch.sigmoid(logits)
+    gap = missed[(y == 1) & (group == 0)].mean() - missed[(y == 1) & (group == 1)].mean()
+    return torch.stack([gap - TOL, -gap - TOL])
+
+
+def by_hand(model, optimizer, x, y, group):
+    """A Lagrangian as one writes it into a training loop."""
+    loss, multipliers = nn.BCEWithLogitsLoss(), torch.zeros(2)
+
+    def step():
+        nonlocal multipliers
+        optimizer.zero_grad()
+        logits = model(x).flatten()
+        violation = both_sides(logits, y, group)
+        (loss(logits, y) + (multipliers * violation).sum()).backward()
+        optimizer.step()
+        multipliers = (multipliers + 0.1 * violation.detach()).clamp(min=0)
+
+    return step
 
 
 class EqualRates(cooper.ConstrainedMinimizationProblem):
-    """Equal opportunity as cooper's users write it: |gap| <= tol as two inequalities."""
+    """Equal opportunity as cooper's users write it."""
 
     def __init__(self):
         super().__init__()
@@ -43,37 +61,8 @@ class EqualRates(cooper.ConstrainedMinimizationProblem):
         """The loss, and both sides of the gap."""
         logits = model(x).flatten()
         loss = nn.functional.binary_cross_entropy_with_logits(logits, y)
-        missed = 1 - torch.sigmoid(logits)
-        gap = missed[(y == 1) & (group == 0)].mean() - missed[(y == 1) & (group == 1)].mean()
-        state = cooper.ConstraintState(violation=torch.stack([gap - TOL, -gap - TOL]))
+        state = cooper.ConstraintState(violation=both_sides(logits, y, group))
         return cooper.CMPState(loss=loss, observed_constraints={self.gap: state})
-
-
-def plain(model, optimizer, x, y, group):
-    loss = nn.BCEWithLogitsLoss()
-
-    def step():
-        optimizer.zero_grad()
-        loss(model(x).flatten(), y).backward()
-        optimizer.step()
-
-    return step
-
-
-def ours(method=None):
-    def make(model, optimizer, x, y, group):
-        each = nn.BCEWithLogitsLoss(reduction="none")
-        criterion = ConstrainedLoss(each, fairalm.EqualOpportunity(tol=TOL), method, n_groups=2)
-        criterion.attach(optimizer)
-
-        def step():
-            optimizer.zero_grad()
-            criterion(model(x).flatten(), y, group).backward()
-            optimizer.step()
-
-        return step
-
-    return make
 
 
 def with_cooper(model, optimizer, x, y, group):
@@ -98,53 +87,44 @@ def with_fairret(model, optimizer, x, y, group):
 
 STEPS = {
     "plain": plain,
-    "fairalm, the default": ours(),
-    "fairalm, Algorithm 2 (losses at hand)": ours(fairalm.FairALM()),
-    "fairalm, augmented": ours(fairalm.AugmentedLagrangian()),
-    "cooper 1.0, Lagrangian": with_cooper,
-    "fairret 0.1, norm": with_fairret,
+    "the default": ours(),
+    "Algorithm 2": ours(fairalm.FairALM()),
+    "augmented": ours(fairalm.AugmentedLagrangian()),
+    "by hand": by_hand,
+    "cooper 1.0": with_cooper,
+    "fairret 0.1": with_fairret,
 }
 
 
-def small_net():
-    return nn.Sequential(nn.Linear(100, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
-
-
-def large_net():
-    return resnet18(spatial_dims=2, n_input_channels=3, num_classes=1)
-
-
-def compare(make_net, x, names, repeats, block=BLOCK):
-    rng = torch.Generator().manual_seed(0)
-    y, group = (torch.randint(2, (len(x),), generator=rng) for _ in range(2))
-    steps = {}
-    for name in names:
+def compare(make_net, shape, names, rounds, block):
+    """Each kind of step as a multiple of the plain one in the same round: the machine's speed may change between."""
+    batch, steps = random_batch(shape), {}
+    for name in ("plain", *names):
         torch.manual_seed(0)
         model = make_net()
-        steps[name] = STEPS[name](model, torch.optim.SGD(model.parameters(), lr=0.01), x, y.float(), group)
-    ratios, here = {name: [] for name in names}, {}
-    for _ in range(repeats // block):
-        for name, step in steps.items():
-            step()  # not counted: the caches still hold the data of the others
-            begin = time.perf_counter()
-            for _ in range(block):
-                step()
-            here[name] = time.perf_counter() - begin  # of all steps, since not every step has a dual step
-        for name in names:  # ratios within a round: the machine's speed may change between rounds
-            ratios[name].append(here[name] / here["plain"])
-    for name in names:
-        low, middle, high = np.quantile(ratios[name][len(ratios[name]) // 10 :], [0.25, 0.5, 0.75])
-        print(f"{name:40s} {middle:5.2f} × plain   (half of the rounds: {low:.2f} to {high:.2f})", flush=True)
+        steps[name] = STEPS[name](model, torch.optim.SGD(model.parameters(), lr=0.01), *batch)
+    seconds = in_turn(steps, rounds, block)
+    warm = max(1, rounds // 10)  # rounds not counted
+    return {name: quartiles((values / seconds["plain"])[warm:]) for name, values in seconds.items()}
 
 
 def main():
-    options = start(__doc__, steps=3000, resnet_steps=30).parse_args()
+    parser = start(__doc__, steps=3000, resnet_steps=10)
+    parser.add_argument("--write", type=Path, help="a page with <!-- step time --> markers")
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    print("100-64-64-1, batch 256")
-    compare(small_net, torch.randn(256, 100), list(STEPS), options.steps)
-    if options.resnet_steps:
-        print("ResNet-18, 64×64, batch 64")
-        compare(large_net, torch.randn(64, 3, 64, 64), list(STEPS)[:2], options.resnet_steps, block=3)
+    names = [name for name in STEPS if name != "plain"]
+    fewer = [name for name in names if name not in ("Algorithm 2", "augmented")]  # a step takes about a second there
+    lines = ["| | " + " | ".join(names) + " |", "|---|" + "---:|" * len(names)]
+    plans = ((names, options.steps, 50), (fewer, options.resnet_steps, 1))
+    for (title, (make_net, shape)), (kinds, steps, block) in zip(NETS.items(), plans, strict=True):
+        if steps:
+            found = compare(make_net, shape, kinds, max(2, steps // block), block)
+            lines.append(f"| {title} | " + " | ".join(found.get(name, "") for name in names) + " |")
+            print(lines[-1], flush=True)
+    print("\n".join(lines))
+    if options.write:
+        write_between(options.write, "step time", "\n".join(lines))
 
 
 if __name__ == "__main__":

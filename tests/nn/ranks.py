@@ -1,6 +1,7 @@
 """Run by torchrun: train on this rank's half of each batch, and let rank 0 write what came out."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import torch
@@ -12,11 +13,12 @@ from fairalm.methods import METHODS
 from fairalm.nn import ConstrainedLoss
 
 STEPS, BATCH = 200, 32
-SETTINGS = {
-    "augmented": ("augmented", "mixed", 0),
-    "augmented, groups apart": ("augmented", "apart", 0),
-    "fairalm, groups apart": ("fairalm", "apart", 5),
-    "proxy-lagrangian": ("proxy-lagrangian", "mixed", 5),
+SETTINGS = {  # method, how groups are spread over the ranks, window, parts of a batch whose gradients accumulate
+    "augmented": ("augmented", "mixed", 0, 1),
+    "augmented, groups apart": ("augmented", "apart", 0, 1),
+    "fairalm, groups apart": ("fairalm", "apart", 5, 1),
+    "proxy-lagrangian": ("proxy-lagrangian", "mixed", 5, 1),
+    "pi-control, accumulated": ("pi-control", "apart", 20, 2),
 }
 
 
@@ -32,7 +34,7 @@ def data(how):
     return x.split(BATCH), y.split(BATCH), group.split(BATCH)
 
 
-def train(rule, how, window, rank=0, world=1):
+def train(rule, how, window, accumulate=1, rank=0, world=1):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
     net = DistributedDataParallel(model) if world > 1 else model
@@ -45,10 +47,12 @@ def train(rule, how, window, rank=0, world=1):
         window=window,
     )
     criterion.attach(optimizer)
-    mine = slice(rank * BATCH // world, (rank + 1) * BATCH // world)
+    parts = torch.arange(BATCH).chunk(world)[rank].chunk(accumulate)
     for x, y, group in zip(*data(how), strict=True):
         optimizer.zero_grad()
-        criterion(net(x[mine])[:, 0], y[mine], group[mine]).backward()
+        for place, rows in enumerate(parts, 1):
+            with net.no_sync() if place < accumulate else nullcontext():
+                (criterion(net(x[rows])[:, 0], y[rows], group[rows]) / accumulate).backward()
         optimizer.step()
     return {"dual": criterion.dual, **{name: value.detach() for name, value in model.named_parameters()}}
 
