@@ -47,7 +47,7 @@ class Counts:
             raise InputError(
                 f"`rows` must have a whole number from 1 for each of the {len(self.table)} lines of counts."
             )
-        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "rows", rows.astype(np.int64))
 
     @property
     def n_rows(self) -> int:
