@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairalm.datasets import FrameTable
 from fairalm.exceptions import InputError
-from fairalm.measures import Tally, group_rates, measure_all, measures_of
+from fairalm.measures import Counts, Tally, group_rates, measure_all, measures_of
 from fairalm.measures.totals import Totals
 
 WEIGHTS = st.floats(1e-200, 1e200) | st.sampled_from([1.0, 0.1, 1 / 3])
@@ -108,3 +108,13 @@ def test_the_rates_of_a_table_are_those_of_its_rows(people):
     expected = group_rates(people["y"], people["h"], sensitive_features=people[["sex", "race"]], target="no")
     assert rates.tp.tolist() == expected.tp.tolist()
     assert rates.names == expected.names
+
+
+def test_counts_of_your_own_are_checked():
+    table = pd.DataFrame({"y": [1, 0], "h": [1, 1], "s": ["a", "b"]}, index=[7, 3])
+    assert Counts(table, pd.Series([3, 4]), "y", "h", ("s",)).n_rows == 7
+    for rows in ([3, 0], [3, 4.5], [3]):
+        with pytest.raises(InputError, match="`rows` must have a whole number from 1 for each of the 2 lines"):
+            Counts(table, rows, "y", "h", ("s",))
+    with pytest.raises(InputError, match="There is no column 'sex'"):
+        Counts(table, [3, 4], "y", "h", ("sex",))

@@ -86,7 +86,7 @@ def test_a_moved_threshold_moves_all_columns(model, frame, shift):
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # of two rounds
-def test_save_and_load_in_a_pipeline(people, spark, frame, tmp_path):
+def test_save_and_load_in_a_pipeline(frame, tmp_path):
     data = frame.drop("features")
     assembler = VectorAssembler(inputCols=["x0", "x1", "x2"], outputCol="features")
     own = FairALMEstimator(

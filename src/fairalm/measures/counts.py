@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairalm._validation import Attributes, Groups, Missing, encode_groups
+from fairalm._validation import Attributes, Groups, Missing, check_choice, encode_groups
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures.rates import GroupRates, binarize, count
@@ -39,6 +39,16 @@ class Counts:
     protected: tuple[str, ...]
     weights: Totals | None = None  # of these rows; None if every row counts the same
 
+    def __post_init__(self) -> None:
+        for column in (self.target, self.prediction, *self.protected):
+            check_choice("column", column, self.table.columns)
+        rows = np.asarray(self.rows)
+        if rows.shape != (len(self.table),) or rows.dtype.kind not in "iu" or (rows < 1).any():
+            raise InputError(
+                f"`rows` must have a whole number from 1 for each of the {len(self.table)} lines of counts."
+            )
+        object.__setattr__(self, "rows", rows.astype(np.int64))
+
     @property
     def n_rows(self) -> int:
         """Rows of data."""
@@ -54,9 +64,10 @@ class Counts:
         more = {"rows": self.rows}
         if self.weights is not None:
             more |= {"weight": self.weights.sums.astype(float), "square": self.weights.squares.astype(float)}
-        text = self.table.astype(object).map(str)
+        table = self.table.reset_index(drop=True)
+        text = table.astype(object).map(str)
         lines = text.sort_values(list(text.columns), kind="stable").index
-        return pd.concat([self.table, pd.DataFrame(more)], axis=1).loc[lines]
+        return pd.concat([table, pd.DataFrame(more)], axis=1).loc[lines]
 
     def rows_without(self, column: str) -> int:
         """Rows of data without a value in a column."""

@@ -36,7 +36,7 @@ def read_image_source(source: Source, progress: bool) -> tuple[Samples, ImageDat
     """Read the table and its images; the rows of one are the rows of the other."""
     from fairalm.datasets.images import read_images
 
-    for name in ("test", "drop", "with_protected", "data_dir", "download"):
+    for name in ("test", "drop", "rows", "with_protected", "data_dir", "download"):
         if getattr(source, name):
             raise InputError(f"{{{name}}} is not for images: the net sees nothing else. Leave it out.", **{name: None})
     if source.target is None or not source.protected:
