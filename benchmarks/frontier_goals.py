@@ -39,7 +39,8 @@ from sklearn.model_selection import train_test_split
 
 from fairalm import DemographicParity, EqualizedOdds, EqualOpportunity, FrontierClassifier
 from fairalm.datasets import load, preprocess
-from fairalm.frontier.program import Program, solve
+from fairalm.frontier.program import Program
+from fairalm.frontier.solver import solve
 from fairalm.frontier.trade_off import TradeOff
 from fairalm.measures import group_rates, measure_of
 

@@ -15,8 +15,9 @@ from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Joint, Rates, populations_of
 from fairalm.frontier.limits import Asked, Limits, check_comparable, floor_of
-from fairalm.frontier.program import Program, Solution, solve
+from fairalm.frontier.program import Program, Solution
 from fairalm.frontier.rule import TIE, Rule
+from fairalm.frontier.solver import solve
 
 ROUNDS, SETTLED = 10, 3e-4  # of the correction by observed rates; it has settled when no rate moves by more
 
