@@ -4,9 +4,10 @@ import pytest
 
 from fairalm import DemographicParity, EqualOpportunity
 from fairalm._validation import Groups
-from fairalm.frontier.curve import Frontier, Sample
+from fairalm.frontier.curve import Frontier
 from fairalm.frontier.joint import Joint
 from fairalm.frontier.limits import Asked
+from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import curve_table, figures_of, out_of_fold_rates
 from fairalm.measures import ddp, deo, error
 

@@ -13,9 +13,9 @@ SAME = 1e-9  # prices that differ by less are one price: rows that are alike are
 def one_price(program: Program) -> tuple[FloatArray, FloatArray] | None:
     """Multipliers and predictions, or None if the limits are not all about one sum or contradict each other.
 
-    All limits bound multiples of one sum, so the rule has one price for it. At price 0 every row is predicted as is
-    cheapest. As the price moves, each row changes at its own price ``-cost / part``: sorted, the first rows whose change
-    brings the sum within the limits.
+    All limits bound multiples of one sum, so the rule has one price. At price 0 every row is predicted as is cheapest;
+    as the price moves, each row changes at a price of its own, ``-cost / part``. Sorted by these, the first rows change
+    until the sum is within the limits.
     """
     limits, bounds = program.limits, program.bounds + ROOM
     if not len(limits):

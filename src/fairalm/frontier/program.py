@@ -31,12 +31,20 @@ class Program:
         What that adds to each sum.
     limits, bounds : arrays of shape (m, sums) and (m,)
         ``limits @ sums <= bounds``.
+    share : float, optional
+        Of one row among all rows, of which these may be a part; ``1 / n`` if left out.
     """
 
     costs: FloatArray
     parts: FloatArray
     limits: FloatArray
     bounds: FloatArray
+    share: float | None = None
+
+    @property
+    def row(self) -> float:
+        """The share of one row: what a mistake costs, about."""
+        return 1 / max(len(self.costs), 1) if self.share is None else self.share
 
     def margins(self, multipliers: FloatArray) -> FloatArray:
         """What predicting each row as the target costs, the limits' prices included: below 0 where it pays."""
@@ -53,7 +61,7 @@ class Program:
     def remaining(self, free: BoolArray, fixed: FloatArray) -> Program:
         """The program over the `free` rows, the others being predicted as `fixed` says."""
         bounds = self.bounds - self.limits @ (fixed @ self.parts)
-        return Program(self.costs[free], self.parts[free], self.limits, bounds)
+        return Program(self.costs[free], self.parts[free], self.limits, bounds, self.row)
 
     def solution(self, multipliers: FloatArray, chosen: FloatArray) -> Solution:
         """These predictions, and what the multipliers prove of them."""

@@ -21,16 +21,17 @@ DAMPING = 1e-9  # of directions that no row within the width speaks of
 
 def width_of(program: Program) -> float:
     """Margins over which predictions turn from 1 to 0."""
-    n = max(len(program.costs), 1)
-    return max(WIDTH, ROWS_WITHIN * program.parts.shape[1] / n) / n
+    return max(WIDTH, ROWS_WITHIN * int(program.parts.shape[1]) * program.row) * program.row
 
 
-def smoothed(program: Program, start: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+def smoothed(
+    program: Program, start: FloatArray, accuracy: float = ACCURACY / 2
+) -> tuple[FloatArray, FloatArray] | None:
     """Multipliers and predictions, or None if the steps come to no end."""
     limits, bounds, width = program.limits, program.bounds + ROOM, width_of(program)
     multipliers, prices = start, start @ limits
     margins = program.costs + program.parts @ prices
-    chosen = _chosen(margins, width)
+    chosen, off = _chosen(margins, width), np.inf
     for _ in range(MAX_STEPS):
         sums = chosen @ program.parts
         within = program.parts[abs(margins) < width]
@@ -42,9 +43,10 @@ def smoothed(program: Program, start: FloatArray) -> tuple[FloatArray, FloatArra
         new_margins = program.costs + program.parts @ new_prices
         new_chosen = _chosen(new_margins, width)
         expected = sums - curvature @ (new_prices - prices)
-        if abs(limits @ (new_chosen @ program.parts - expected)).max(initial=0.0) < ACCURACY / 2:
+        before, off = off, float(abs(limits @ (new_chosen @ program.parts - expected)).max(initial=0.0))
+        if off < accuracy:
             return step, new_chosen
-        share = _share(margins, new_margins, width, float((step - multipliers) @ bounds))
+        share = 1.0 if off < before / 2 else _share(margins, new_margins, width, float((step - multipliers) @ bounds))
         multipliers = multipliers + share * (step - multipliers)
         prices, margins = multipliers @ limits, margins + share * (new_margins - margins)
         chosen = new_chosen if share == 1 else _chosen(margins, width)
@@ -61,7 +63,7 @@ def _step(
     """The multipliers at which limits and prices agree, if sums fall with prices as the curvature says."""
     size = np.sqrt(np.diag(curvature)) + 1e-150
     scaled = curvature / np.outer(size, size)
-    scaled[np.diag_indices_from(scaled)] = 1 + DAMPING
+    scaled.flat[:: len(scaled) + 1] = 1 + DAMPING
     try:
         root = np.linalg.cholesky(scaled) * size[:, None]
         directions = limits @ root

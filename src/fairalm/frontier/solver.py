@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fairalm.arrays import FloatArray
 from fairalm.frontier.interior_point import interior_point
 from fairalm.frontier.one_price import one_price
-from fairalm.frontier.program import MET, Program, Solution
+from fairalm.frontier.program import ACCURACY, MET, Program, Solution
 from fairalm.frontier.smoothed import smoothed, width_of
 
-AT_ONCE, DOUBTFUL = 5_000, 0.05  # rows that are solved without leaving any out; of more, this share to begin with
-WIDTHS = 4  # around the smoothed solution, within which rows are predicted anew
+AT_ONCE, DOUBTFUL = 20_000, 0.05  # rows that are solved without leaving any out; of more, this share to begin with
+ROUGHLY = 1e-5  # the accuracy where it need not be exact
+WIDTHS = 2  # around the smoothed solution, within which rows are predicted anew
 
 
 def solve(program: Program, start: FloatArray | None = None, *, exact: bool = True) -> Solution:
@@ -34,7 +33,9 @@ def solve(program: Program, start: FloatArray | None = None, *, exact: bool = Tr
     if start is None:
         few = np.random.RandomState(0).choice(n, max(AT_ONCE, n // 10), replace=False)
         scale = n / len(few)
-        part = replace(program, costs=program.costs[few] * scale, parts=program.parts[few] * scale)
+        part = Program(
+            program.costs[few] * scale, program.parts[few] * scale, program.limits, program.bounds, scale * program.row
+        )
         start = solve(part, exact=False).multipliers
     multipliers, free, n_doubtful = start, np.zeros(n, dtype=bool), max(AT_ONCE, round(DOUBTFUL * n))
     while True:
@@ -56,7 +57,7 @@ def _of_all_rows(program: Program, start: FloatArray, exact: bool) -> tuple[Floa
     """Multipliers and predictions, without leaving any row out."""
     if (sorted_out := one_price(program)) is not None:
         return sorted_out
-    smooth = smoothed(program, start)
+    smooth = smoothed(program, start, ACCURACY / 2 if exact else ROUGHLY)
     if smooth is None:
         return interior_point(program)
     margins = program.margins(smooth[0])

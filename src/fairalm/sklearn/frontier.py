@@ -19,8 +19,8 @@ from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError, LevellingDownWarning, NoBetterThanConstantWarning
-from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint, populations_of
+from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.measures.weights import check_weights
