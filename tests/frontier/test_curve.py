@@ -113,7 +113,7 @@ def test_the_rule_is_the_formula(sample):
     assert rule.populations == ("other", "target")
     margins = 2 * (1 - joint.target) - 3 * joint.target + rule.bias
     margins += (1 - joint.target) * (joint.members["other"] @ other) + joint.target * (joint.members["target"] @ target)
-    np.testing.assert_allclose(rule.margins(joint), margins)
+    np.testing.assert_allclose(rule.margins(joint), margins, atol=1e-12)
     np.testing.assert_array_equal(rule.predict(joint), margins < rule.threshold)
 
 
@@ -400,3 +400,48 @@ def test_a_warm_start_gives_the_same_point(sample):
     warm = Frontier(sample).point(Asked(constraints=(EqualOpportunity(tol=0.03),)), near)
     assert warm.bound == pytest.approx(cold.bound, abs=1e-6)
     np.testing.assert_array_equal(warm.rule.predict(sample.joint), cold.rule.predict(sample.joint))
+
+
+# Rows that are settled by a neighbour.
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("constraint", [EqualOpportunity, EqualizedOdds])
+def test_a_neighbour_settles_most_rows_and_changes_nothing(constraint, weights, monkeypatch):
+    sample = draw(30_000, 4, seed=1)
+    if weights:
+        sample = replace(sample, weight=np.random.default_rng(0).exponential(size=30_000))
+    near, far = (ask(sample, constraint(tol=tol)) for tol in (0.03, 0.2))
+    solved, real = [], curve.solve
+    monkeypatch.setattr(
+        curve, "solve", lambda part, *how, **or_: solved.append(len(part.costs)) or real(part, *how, **or_)
+    )
+    asked = Asked(constraints=(constraint(tol=0.02),))
+    from_all = Frontier(sample).point(asked, replace(near, asked=replace(asked, cost_fp=2.0)))  # unlike: all rows
+    assert min(solved) == 30_000
+    solved.clear()
+    few = Frontier(sample).point(asked, near)
+    assert max(solved) < 10_000
+    for name in ("cost", "bound", "certificate"):
+        assert getattr(few, name) == pytest.approx(getattr(from_all, name), abs=2e-5)
+    np.testing.assert_allclose(few.accepted, from_all.accepted, atol=3)
+    chosen = few.rule.predict(sample.joint)
+    np.testing.assert_allclose(few.accepted, sample.sums(sample.weight * chosen))
+    assert few.cost == pytest.approx(
+        np.average(np.where(chosen, 1 - sample.joint.target, sample.joint.target), weights=sample.weight)
+    )
+    # a neighbour too far away: rows join until none is predicted otherwise
+    from_far = Frontier(sample).point(asked, replace(far, offsets=near.offsets), reach=0.001)
+    assert from_far.bound == pytest.approx(from_all.bound, abs=5e-4)
+    chosen = from_far.rule.predict(sample.joint)
+    np.testing.assert_allclose(from_far.accepted, sample.sums(sample.weight * chosen))
+
+
+def test_a_guess_between_two_points(sample):
+    one, two = (ask(sample, EqualOpportunity(tol=tol)) for tol in (0.02, 0.04))
+    guess = one.between(two, 0.5)
+    np.testing.assert_allclose(guess.rule.weights, (one.rule.weights + two.rule.weights) / 2)
+    asked = Asked(constraints=(EqualOpportunity(tol=0.03),))
+    point = Frontier(sample).point(asked, one, guess, 0.01)
+    assert two.bound - 1e-3 < point.bound < one.bound + 1e-3
+    assert spread(corrected(sample, asked.constraints[0], point)) < 0.033

@@ -14,6 +14,7 @@ from fairalm.arrays import FloatArray
 from fairalm.frontier.program import ACCURACY, ROOM, Program
 
 WIDTH, ROWS_WITHIN = 1e-3, 4  # of the margins, in costs of a mistake; at least so many rows per sum lie within
+WIDER = (30, 5, 1)  # times the width, one after the other, where the start is too far away
 MAX_STEPS = 25
 SHORTEST = 1e-3  # share of a step
 DAMPING = 1e-9  # of directions that no row within the width speaks of
@@ -27,11 +28,22 @@ def width_of(program: Program) -> float:
 def smoothed(
     program: Program, start: FloatArray, accuracy: float = ACCURACY / 2
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Multipliers and predictions, or None if the steps come to no end."""
-    limits, bounds, width = program.limits, program.bounds + ROOM, width_of(program)
+    """Multipliers and predictions, or None if the steps come to no end, even by way of larger widths."""
+    found = _solved(program, start, width_of(program), accuracy)
+    if found is None:
+        for times in WIDER:
+            found = _solved(program, start, times * width_of(program), accuracy)
+            if found is None:
+                return None
+            start = found[0]
+    return found
+
+
+def _solved(program: Program, start: FloatArray, width: float, accuracy: float) -> tuple[FloatArray, FloatArray] | None:
+    limits, bounds = program.limits, program.bounds + ROOM
     multipliers, prices = start, start @ limits
     margins = program.costs + program.parts @ prices
-    chosen, off = _chosen(margins, width), np.inf
+    chosen, off = _chosen(margins, width), 0.0
     for _ in range(MAX_STEPS):
         sums = chosen @ program.parts
         within = program.parts[abs(margins) < width]

@@ -179,14 +179,15 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         rng = check_random_state(self.random_state)
         most_likely = (rows.group if rows.group.ndim == 1 else rows.group.argmax(axis=1)).astype(np.int64)
         fold = stratified_folds(rows.positive, most_likely, self.n_folds, rng)
-        joint, self._model = cross_fit(rows, fold, template, membership, populations, classes[1], self.n_jobs)
+        how: Any = {"n_jobs": self.n_jobs, "mend": self.mend}
+        fitted = cross_fit(rows, fold, template, membership, populations, classes[1], **how)
+        joint, self._model, self.n_oracle_calls_ = fitted
         plain = joint.target > 0.5 if self.classes_[1] == classes[1] else joint.target >= 0.5
         if self.mend:
             self._model.mend_target, self._model.mend_members = find_mending(joint, rows)
             joint = mend(joint, self._model.mend_target, self._model.mend_members)
         self.groups_ = groups.labels
         self.estimator_ = self._model.estimator
-        self.n_oracle_calls_ = (self.n_folds + 1) * (1 + len(populations))
         self._trade_off = TradeOff.of(_sample(joint, plain, rows, groups), constraints, classes[1])
         self.frontier_ = self._trade_off.table
         self.baselines_ = baseline_table(constraints, self._trade_off.sample)
