@@ -28,7 +28,7 @@ from fairalm.sklearn.learner import check_takes_weights
 from sklearn import config_context
 
 EVERYONE = "everyone"  # the population of all rows
-BETTER = 0.02  # share of the log loss by which a model of all rows must be better to be shared
+BETTER = 0.015  # share of the log loss by which a model of all rows must be better to be shared
 
 
 class LabelAndGroupModel(BaseEstimator):
