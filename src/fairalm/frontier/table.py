@@ -11,7 +11,7 @@ import pandas as pd
 from fairalm._validation import Groups
 from fairalm.arrays import BoolArray
 from fairalm.constraints import Constraint
-from fairalm.frontier.curve import Point
+from fairalm.frontier.point import Point
 from fairalm.frontier.sample import Sample
 from fairalm.measures import GroupRates, measure_of
 from fairalm.measures.rates import count

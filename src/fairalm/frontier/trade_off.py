@@ -11,8 +11,9 @@ import pandas as pd
 
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.frontier.curve import REACH, Frontier, Point
+from fairalm.frontier.curve import REACH, Frontier
 from fairalm.frontier.limits import Asked
+from fairalm.frontier.point import Point
 from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import curve_table, figures_of
 from fairalm.measures import definition_of

@@ -48,7 +48,8 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         among the same people: those with the target label (equal opportunity), those without (predictive equality),
         both (equalized odds, error parity) or everyone (demographic parity). List several to have them all.
     membership : classifier or pipeline, optional
-        Learns the group; another copy of `estimator` if left out.
+        Learns the group; another copy of `estimator` if left out. From rows of one label or, if `mend` and the first
+        fold finds it better, from all rows.
     n_folds : int
         Folds for the out-of-fold probabilities; the whole costs `n_folds` + 1 fits of each classifier.
     mend : bool
