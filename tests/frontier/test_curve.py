@@ -7,11 +7,13 @@ import pytest
 
 from fairalm import DemographicParity, EqualizedOdds, EqualOpportunity, ErrorParity, InputError, PredictiveEquality
 from fairalm._validation import Groups
+from fairalm.cells import Cells
 from fairalm.frontier import curve
-from fairalm.frontier.curve import Frontier, Sample
+from fairalm.frontier.curve import Frontier
 from fairalm.frontier.joint import Joint, Rates, populations_of
 from fairalm.frontier.limits import Asked
 from fairalm.frontier.rule import Rule
+from fairalm.frontier.sample import Sample
 
 LINEAR = (EqualOpportunity, PredictiveEquality, EqualizedOdds, ErrorParity, DemographicParity)
 
@@ -52,6 +54,12 @@ def corrected(sample, constraint, point):
     return rates + point.offsets[point.asked.constraints.index(constraint)]
 
 
+def observed(sample, chosen):
+    """Observed miss rates, and their variances."""
+    cells = Cells.of(EqualOpportunity(), sample.n_groups)
+    return sample.observed(cells, sample.sums(sample.weight * chosen))
+
+
 def spread(rates):
     return (rates.max(axis=1) - rates.min(axis=1)).max()
 
@@ -65,8 +73,8 @@ def sample():
 def uncorrected(monkeypatch):
     """Observed rates that agree with the estimated ones."""
 
-    def agreeing(_, constraint, rates, chosen, sums):
-        values = rates.values(sums[: rates.table.shape[2]])
+    def agreeing(_, cells, rates, totals):
+        values = rates.values(totals.sums[: rates.table.shape[2]])
         return values, np.zeros_like(values)
 
     monkeypatch.setattr(Frontier, "_corrected", agreeing)
@@ -105,7 +113,7 @@ def test_the_rule_is_the_formula(sample):
     assert rule.populations == ("other", "target")
     margins = 2 * (1 - joint.target) - 3 * joint.target + rule.bias
     margins += (1 - joint.target) * (joint.members["other"] @ other) + joint.target * (joint.members["target"] @ target)
-    np.testing.assert_allclose(rule.margins(joint), margins)
+    np.testing.assert_allclose(rule.margins(joint), margins, atol=1e-12)
     np.testing.assert_array_equal(rule.predict(joint), margins < rule.threshold)
 
 
@@ -221,10 +229,8 @@ def test_no_group_falls_below_the_floor(sample, constraint, floor):
     point = ask(sample, own, floor=floor)
     sign = -1 if constraint is EqualOpportunity else 1
     shares = (0.5 - sign * 0.5) + sign * corrected(sample, own, point)[0]
-    frontier = Frontier(sample)
-    parts, mass = frontier._weighted_parts(populations_of([own]))
-    rates = Rates.of(own, populations_of([own]), mass, None)
-    plain = frontier._corrected(own, rates, sample.plain * 1.0, sample.plain @ parts)[0][0]
+    problem = Frontier(sample)._problem(Asked(constraints=(own,)))
+    plain = Frontier(sample)._corrected(problem.cells[0], problem.rates[0], problem.rows.totals(sample.plain))[0][0]
     least = (0.5 - sign * 0.5) + sign * plain if floor == "plain" else 0.8
     assert (shares >= least - 0.003).all()
     without = (0.5 - sign * 0.5) + sign * corrected(sample, own, ask(sample, own))[0]
@@ -314,7 +320,7 @@ def test_observed_rates_correct_the_program_where_cells_are_large(monkeypatch):
     sample, constraint = biased(), EqualOpportunity(tol=0.0)
 
     def observed_gap(point):
-        return spread(sample.observed(constraint, point.rule.predict(sample.joint).astype(float))[0])
+        return spread(observed(sample, point.rule.predict(sample.joint))[0])
 
     with_correction = observed_gap(ask(sample, constraint))
     monkeypatch.setattr(curve, "ROUNDS", 1)
@@ -325,16 +331,15 @@ def test_observed_rates_correct_the_program_where_cells_are_large(monkeypatch):
 
 def test_a_difference_that_could_be_chance_is_shrunk():
     sample = draw(300)
-    frontier, constraint = Frontier(sample), EqualOpportunity()
-    parts, mass = frontier._weighted_parts(("target",))
-    rates, chosen = Rates.of(constraint, ("target",), mass, None), sample.plain * 1.0
-    values, offset = frontier._corrected(constraint, rates, chosen, chosen @ parts)
-    observed, variance = sample.observed(constraint, chosen)
-    raw = observed - rates.values(chosen @ parts)
+    problem = Frontier(sample)._problem(Asked(constraints=(EqualOpportunity(),)))
+    totals = problem.rows.totals(sample.plain)
+    values, offset = Frontier(sample)._corrected(problem.cells[0], problem.rates[0], totals)
+    expected, (seen, variance) = problem.rates[0].values(totals.sums), observed(sample, sample.plain)
+    raw = seen - expected
     assert (abs(offset) < abs(raw)).all()
     assert (np.sign(offset) == np.sign(raw)).all()
     np.testing.assert_allclose(offset, raw * raw**2 / (raw**2 + variance))
-    np.testing.assert_allclose(values, rates.values(chosen @ parts) + offset)
+    np.testing.assert_allclose(values, expected + offset)
 
 
 @pytest.mark.parametrize("probabilities", [False, True])
@@ -343,7 +348,7 @@ def test_observed_rates_and_their_variances(probabilities):
     if probabilities:
         sample = replace(sample, group=np.eye(2)[sample.group])
     sample = replace(sample, weight=np.random.default_rng(0).exponential(size=400))
-    rates, variances = sample.observed(EqualOpportunity(), sample.plain * 1.0)
+    rates, variances = observed(sample, sample.plain)
     code = sample.group if not probabilities else sample.group.argmax(axis=1)
     for k in (0, 1):
         own = sample.positive & (code == k)
@@ -360,7 +365,7 @@ def test_a_rate_of_a_few_rows_is_not_certain_when_it_is_0():
     """None out of three: the standard error is about a quarter, not 0."""
     sample = draw(300, 2)
     group = np.where(np.cumsum(sample.positive & ~sample.plain) <= 3, 1, 0) * (sample.positive & ~sample.plain)
-    rates, variances = replace(sample, group=group).observed(EqualOpportunity(), sample.plain * 1.0)
+    rates, variances = observed(replace(sample, group=group), sample.plain)
     assert rates[0, 1] == 1
     assert variances[0, 1] == pytest.approx(0.8 * 0.2 / 3)
 
@@ -395,3 +400,48 @@ def test_a_warm_start_gives_the_same_point(sample):
     warm = Frontier(sample).point(Asked(constraints=(EqualOpportunity(tol=0.03),)), near)
     assert warm.bound == pytest.approx(cold.bound, abs=1e-6)
     np.testing.assert_array_equal(warm.rule.predict(sample.joint), cold.rule.predict(sample.joint))
+
+
+# Rows that are settled by a neighbour.
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("constraint", [EqualOpportunity, EqualizedOdds])
+def test_a_neighbour_settles_most_rows_and_changes_nothing(constraint, weights, monkeypatch):
+    sample = draw(30_000, 4, seed=1)
+    if weights:
+        sample = replace(sample, weight=np.random.default_rng(0).exponential(size=30_000))
+    near, far = (ask(sample, constraint(tol=tol)) for tol in (0.03, 0.2))
+    solved, real = [], curve.solve
+    monkeypatch.setattr(
+        curve, "solve", lambda part, *how, **or_: solved.append(len(part.costs)) or real(part, *how, **or_)
+    )
+    asked = Asked(constraints=(constraint(tol=0.02),))
+    from_all = Frontier(sample).point(asked, replace(near, asked=replace(asked, cost_fp=2.0)))  # unlike: all rows
+    assert min(solved) == 30_000
+    solved.clear()
+    few = Frontier(sample).point(asked, near)
+    assert max(solved) < 10_000
+    for name in ("cost", "bound", "certificate"):
+        assert getattr(few, name) == pytest.approx(getattr(from_all, name), abs=2e-5)
+    np.testing.assert_allclose(few.accepted, from_all.accepted, atol=3)
+    chosen = few.rule.predict(sample.joint)
+    np.testing.assert_allclose(few.accepted, sample.sums(sample.weight * chosen))
+    assert few.cost == pytest.approx(
+        np.average(np.where(chosen, 1 - sample.joint.target, sample.joint.target), weights=sample.weight)
+    )
+    # a neighbour too far away: rows join until none is predicted otherwise
+    from_far = Frontier(sample).point(asked, replace(far, offsets=near.offsets), reach=0.001)
+    assert from_far.bound == pytest.approx(from_all.bound, abs=5e-4)
+    chosen = from_far.rule.predict(sample.joint)
+    np.testing.assert_allclose(from_far.accepted, sample.sums(sample.weight * chosen))
+
+
+def test_a_guess_between_two_points(sample):
+    one, two = (ask(sample, EqualOpportunity(tol=tol)) for tol in (0.02, 0.04))
+    guess = one.between(two, 0.5)
+    np.testing.assert_allclose(guess.rule.weights, (one.rule.weights + two.rule.weights) / 2)
+    asked = Asked(constraints=(EqualOpportunity(tol=0.03),))
+    point = Frontier(sample).point(asked, one, guess, 0.01)
+    assert two.bound - 1e-3 < point.bound < one.bound + 1e-3
+    assert spread(corrected(sample, asked.constraints[0], point)) < 0.033

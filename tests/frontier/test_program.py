@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import linprog
 
 from fairalm import DemographicParity, EqualizedOdds, EqualOpportunity, ErrorParity
-from fairalm.frontier import program as module
+from fairalm.frontier import solver as module
 from fairalm.frontier.joint import Joint, Rates, populations_of
 from fairalm.frontier.limits import Limits
-from fairalm.frontier.program import Program, solve
+from fairalm.frontier.program import MET, Program
+from fairalm.frontier.solver import solve
 
 CLOSE = 2e-5  # of error and rates, as shares: the solver's own accuracy and the room it gives each limit
 
@@ -135,7 +136,7 @@ def test_few_scores_and_known_groups(constraints, seed):
     members = np.eye(2)[rng.integers(2, size=400)]
     for acceptance in (None, 0.78):
         program = program_from(constraints, few_scores(400, seed), members, acceptance)
-        assert_solved(program, solve(program), excess=module.MET)
+        assert_solved(program, solve(program), excess=MET)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -213,8 +214,8 @@ def test_the_start_does_not_change_the_answer(start):
 def test_a_good_start_saves_rows(monkeypatch):
     program = program_of(EqualizedOdds(tol=0.01), n=500)
     start, solved = solve(program).multipliers, []
-    real = module._interior_point
-    monkeypatch.setattr(module, "_interior_point", lambda part: solved.append(len(part.costs)) or real(part))
+    real = module._of_all_rows
+    monkeypatch.setattr(module, "_of_all_rows", lambda part, *how: solved.append(len(part.costs)) or real(part, *how))
     solve(program, start)
     assert solved == [40]  # as many as are solved at once, the nearest to a tie, and none was wrong
 
@@ -223,8 +224,8 @@ def test_a_good_start_saves_rows(monkeypatch):
 def test_rows_that_cannot_meet_the_limits_alone_are_joined_by_as_many_others(monkeypatch):
     """From a start far off, the rows left out are predicted such that the others cannot make up for it."""
     program, solved = program_of(DemographicParity(tol=0.0), n=500, acceptance=0.3), []
-    real = module._interior_point
-    monkeypatch.setattr(module, "_interior_point", lambda part: solved.append(len(part.costs)) or real(part))
+    real = module._of_all_rows
+    monkeypatch.setattr(module, "_of_all_rows", lambda part, *how: solved.append(len(part.costs)) or real(part, *how))
     assert_solved(program, solve(program, np.zeros(len(program.bounds))))
     assert solved[:3] == [40, 80, 160]
 

@@ -4,10 +4,11 @@ import pytest
 
 from fairalm import DemographicParity, EqualOpportunity
 from fairalm._validation import Groups
-from fairalm.frontier.curve import Frontier, Sample
+from fairalm.frontier.curve import Frontier
 from fairalm.frontier.joint import Joint
 from fairalm.frontier.limits import Asked
-from fairalm.frontier.table import curve_table, figures_of, out_of_fold_rates
+from fairalm.frontier.sample import Sample
+from fairalm.frontier.table import curve_table, figures_of, out_of_fold_rates, rates_of
 from fairalm.measures import ddp, deo, error
 
 
@@ -80,3 +81,10 @@ def test_weights_count(sample):
     heavy = Sample(sample.joint, sample.plain, sample.positive, sample.group, sample.groups, weight)
     selection = out_of_fold_rates(heavy, sample.plain).pooled.value("selection")[0]
     assert selection == pytest.approx(np.average(sample.plain, weights=weight))
+
+
+def test_the_rates_of_a_point_are_those_of_its_predictions(sample, points):
+    for point in points:
+        counted = out_of_fold_rates(sample, point.rule.predict(sample.joint))
+        for name in ("tp", "fp", "tn", "fn", "names"):
+            np.testing.assert_array_equal(getattr(rates_of(point, sample), name), getattr(counted, name))

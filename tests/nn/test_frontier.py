@@ -97,7 +97,7 @@ def test_the_tolerance_holds_out_of_fold_and_on_new_rows(frontier, tol):
 def test_the_table_is_the_trade_off(frontier):
     table = frontier.table
     assert table["tol"].is_monotonic_increasing
-    assert table["cost"].is_monotonic_decreasing
+    assert (np.diff(table["cost"]) < 1e-12).all()
     assert (table["certificate"] < 1e-3).all()
     assert table["gap"].iloc[0] < 0.03 < table["gap"].iloc[-1]
     row = table[table["tol"] == 0.05].iloc[0]

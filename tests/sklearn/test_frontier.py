@@ -621,6 +621,24 @@ def test_fitting_again_gives_the_same(data, new):
     np.testing.assert_array_equal(fitted(X, y, s, n_jobs=2).predict(new[0]), first)
 
 
+def test_a_label_shares_the_model_of_all_rows_where_that_knows_its_groups_better():
+    """The group shows in many columns, and the target is rare: fewer rows are too few to learn groups from."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 60))
+    group = (X[:, :8].sum(axis=1) + 2 * rng.normal(size=6000) > 0).astype(int)
+    y = (rng.normal(size=6000) + 0.5 * group > 1.3).astype(int)
+    how = {"estimator": LogisticRegression(C=1e3), "n_folds": 5}
+    with pytest.warns(NoBetterThanConstantWarning):  # the label is noise
+        shared, apart = (fitted(X, y, group, mend=mend, **how) for mend in (True, False))
+    assert (shared.n_oracle_calls_, apart.n_oracle_calls_) == (3 + 5 * 2, 6 * 2)  # the first fold tries both
+    of_all, of_target = (model._model.members["target"] for model in (shared, apart))
+    np.testing.assert_array_equal(of_all.coef_, clone(of_all).fit(X, group).coef_)
+    np.testing.assert_array_equal(of_target.coef_, clone(of_target).fit(X[y == 1], group[y == 1]).coef_)
+    share = shared._model.joint(X).members["target"][y == 1].mean(axis=0)
+    assert share[1] == pytest.approx(group[y == 1].mean(), abs=0.02)  # mending knows what the label says
+    assert shared._model.raw(X).members["target"][y == 1].mean(axis=0)[1] < share[1] - 0.05
+
+
 def test_the_number_of_fits(data):
     model = fitted(*data, estimator=Counting(), constraint="equalized-odds", n_folds=4)
     assert model.n_oracle_calls_ == Counting.fits == (4 + 1) * 3

@@ -4,124 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from fairalm._validation import Groups
-from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.cells import Cells, Compared
-from fairalm.constraints import Constraint
+from fairalm.arrays import FloatArray
+from fairalm.cells import Cells
 from fairalm.exceptions import InputError
-from fairalm.frontier.joint import Joint, Rates, populations_of
+from fairalm.frontier.joint import Rates, populations_of
 from fairalm.frontier.limits import Asked, Limits, check_comparable, floor_of
-from fairalm.frontier.program import Program, Solution, solve
+from fairalm.frontier.point import Point
+from fairalm.frontier.program import Program, Solution
+from fairalm.frontier.rows import Doubtful, Rows, Totals
 from fairalm.frontier.rule import TIE, Rule
+from fairalm.frontier.sample import Sample
+from fairalm.frontier.solver import solve
 
 ROUNDS, SETTLED = 10, 3e-4  # of the correction by observed rates; it has settled when no rate moves by more
+REACH = 0.05  # margins move by less from one point to the next, as a rule
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
-    """Rows with known labels and groups, and what models that have not seen them say of them.
-
-    Parameters
-    ----------
-    joint : Joint
-        Out-of-fold probabilities.
-    plain : bool array of shape (n,)
-        Which rows the plain model predicts as the target, out of fold.
-    positive : bool array of shape (n,)
-        Which rows have the target label.
-    group : int array of shape (n,), or array of shape (n, groups)
-        Group codes, or the probability of each group.
-    groups : Groups
-        The names of the groups.
-    weight : array of shape (n,)
-        How many people each row stands for.
-    unknown, unknown_weight : Joint, array, optional
-        The same of further rows whose group is not known: they count for a share of acceptances only.
-    """
-
-    joint: Joint
-    plain: BoolArray
-    positive: BoolArray
-    group: IntArray | FloatArray
-    groups: Groups
-    weight: FloatArray
-    unknown: Joint | None = None
-    unknown_weight: FloatArray | None = None
-
-    @property
-    def n_groups(self) -> int:
-        """Groups that have probabilities; those that are compared can be others."""
-        return self.groups.n_groups
-
-    @property
-    def compared(self) -> Compared | None:
-        """With several protected attributes: which groups belong to which compared one."""
-        return Compared(self.groups.membership, self.groups.blocks) if self.groups.attributes else None
-
-    @property
-    def blocks(self) -> tuple[int, ...]:
-        """How many of the compared groups each attribute has; () for one attribute."""
-        return self.groups.blocks if self.groups.attributes else ()
-
-    def sums(self, values: FloatArray) -> FloatArray:
-        """Sums by label and group, shape (2, groups)."""
-        if self.group.ndim == 2:
-            return np.stack([(values * (self.positive == label)) @ self.group for label in (False, True)])
-        code = self.group + self.n_groups * self.positive
-        return np.asarray(np.bincount(code, values, minlength=2 * self.n_groups), dtype=float).reshape(2, -1)
-
-    @cached_property
-    def counts(self) -> FloatArray:
-        """Sums of the weights by label and group."""
-        return self.sums(self.weight)
-
-    def observed(self, constraint: Constraint, chosen: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Observed rates of the predictions, and their sampling variances: shapes (events, groups)."""
-        cells = Cells.of(constraint, self.n_groups, self.compared)
-        losses = self.sums(self.weight * abs(self.positive - chosen))
-        rates, sizes = cells.means(np.vstack([self.counts, losses]))
-        squares = cells.means(np.vstack([self.sums(self.weight**2), losses]))[1]
-        n = sizes**2 / squares  # Kish's effective size
-        smooth = (n * rates + 1) / (n + 2)  # none out of three is not certainty
-        return rates, smooth * (1 - smooth) / n
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """One point of the frontier.
-
-    Parameters
-    ----------
-    asked : Asked
-        What it was asked for.
-    rule : Rule
-        Predicts new rows, given their probabilities.
-    cost : float
-        Mean cost of the rule's mistakes under the estimated probabilities: the error, if both costs are 1.
-    bound : float
-        No classifier whatever, random or not, within the limits costs less under these probabilities.
-    certificate : float
-        How much more the rule may cost than the best classifier, ties and limits not quite reached included.
-    ties : float
-        Share of the rows that are ties, all of which the rule decides one way.
-    excess : float
-        By how much the rule exceeds a limit because of that, under the estimated probabilities.
-    multipliers, offsets : array, tuple of arrays
-        The program's multipliers, and by how much observed rates corrected its own: a start for its neighbours.
-    """
+class _Problem:
+    """What is asked, over all rows."""
 
     asked: Asked
-    rule: Rule
-    cost: float
-    bound: float
-    certificate: float
-    ties: float
-    excess: float
-    multipliers: FloatArray
+    populations: tuple[str, ...]
+    cells: list[Cells]
+    rates: list[Rates]
+    floors: list[FloatArray]
+    rows: Rows
+
+
+class _Found(NamedTuple):
+    """The solution of a program that was aimed at, with the rows that it is about and the correction of its rates."""
+
+    aim: Asked
+    rows: Rows
+    program: Program
+    solution: Solution
     offsets: tuple[FloatArray, ...]
 
 
@@ -135,98 +56,146 @@ class Frontier:
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
-        self._parts: dict[tuple[str, ...], tuple[FloatArray, FloatArray]] = {}
+        self._names, self._blocks = sample.groups.compared, sample.blocks
+        self._total = float(sample.weight.sum())
+        share = sample.weight / self._total
+        self._share = share if np.ptp(sample.weight) else float(share[0])
+        self._parts: dict[tuple[str, ...], FloatArray] = {}
+        self._costs: dict[tuple[float, float], FloatArray] = {}
+        self._halves: dict[tuple[tuple[str, ...], float, float], FloatArray] = {}
 
-    def point(self, asked: Asked, near: Point | None = None) -> Point:
-        """Solve for one point; `near` is a point that was asked for nearly the same."""
+    def point(self, asked: Asked, near: Point | None = None, guess: Point | None = None, reach: float = REACH) -> Point:
+        """Solve for one point.
+
+        `near` is a point that was asked for nearly the same, `guess` what is guessed from several such points, and
+        `reach` how far the margins of the rows move from there, about: rows further from a tie are settled as they
+        were.
+        """
+        problem = self._problem(asked)
+        if near is None or not near.is_like(asked):
+            return self._solved(problem, None, near)
+        doubtful = Doubtful(problem.rows, self._rough(problem), near.rule.weights.ravel(), near.totals, reach)
+        if guess is not None:
+            doubtful.grow(guess.rule.weights.ravel())
+        return self._solved(problem, doubtful, guess or near)
+
+    def _problem(self, asked: Asked) -> _Problem:
         constraints, sample = asked.constraints, self.sample
         populations = populations_of(constraints)
-        self._check(populations)
+        for population in populations:
+            if population not in sample.joint.members:
+                raise InputError(
+                    f"This constraint needs to know who belongs to which group among {_WHO[population]}, and no model"
+                    " was fitted for that: name the constraint when you fit, in `constraint` (a list can hold several)."
+                )
         for constraint in constraints:
-            check_comparable(constraint, sample.groups.compared)
-        parts, mass = self._weighted_parts(populations)
+            check_comparable(constraint, self._names)
+        rows = self._rows(asked, populations)
+        mass = self._mass.reshape(len(populations), -1)
+        cells = [Cells.of(constraint, sample.n_groups, sample.compared) for constraint in constraints]
         rates = [Rates.of(constraint, populations, mass, sample.compared) for constraint in constraints]
-        total = sample.weight.sum()
-        target = sample.joint.target
-        costs = sample.weight / total * (asked.cost_fp * (1 - target) - asked.cost_fn * target)
+        floors = []
+        plain = None if asked.floor is None else rows.totals(sample.plain)
+        for constraint, own, its in zip(constraints, rates, cells, strict=True):
+            known = own.constants if plain is None else self._corrected(its, own, plain)[0]
+            floors.append(floor_of(asked, constraint, own, known))
+        return _Problem(asked, populations, cells, rates, floors, rows)
+
+    def _rows(self, asked: Asked, populations: tuple[str, ...]) -> Rows:
+        """What each row costs and adds to the sums; kept for the next point."""
+        joint, share = self.sample.joint, np.asarray(self._share)
+        if populations not in self._parts:
+            parts = joint.parts(populations)
+            parts *= share if share.ndim == 0 else share[:, None]
+            self._parts, self._mass = {populations: parts}, parts.sum(axis=0)
+        both = asked.cost_fp, asked.cost_fn
+        if both not in self._costs:
+            self._costs = {both: share * (asked.cost_fp * (1 - joint.target) - asked.cost_fn * joint.target)}
+        parts = self._parts[populations]
         if asked.acceptance is not None:
-            parts = np.column_stack([parts, sample.weight / total])
-        plain = sample.plain.astype(float)
-        floors = [
-            floor_of(asked, constraint, own, self._corrected(constraint, own, plain, plain @ parts)[0])
-            for constraint, own in zip(constraints, rates, strict=True)
-        ]
+            parts = np.column_stack([parts, np.broadcast_to(share, len(parts))])
+        return Rows.all_of(self.sample, self._costs[both], parts, self._share)
+
+    def _rough(self, problem: _Problem) -> FloatArray:
+        """The rows of a problem, in units of their shares and in half the precision."""
+        key = problem.populations, problem.asked.cost_fp, problem.asked.cost_fn
+        if key not in self._halves:
+            both = np.column_stack([problem.rows.costs, problem.rows.parts])
+            both /= np.where(self._share, self._share, 1.0)[..., None]
+            self._halves = {key: both.astype(np.float32)}
+        return self._halves[key]
+
+    def _solved(self, problem: _Problem, doubtful: Doubtful | None, near: Point | None) -> Point:
+        asked, rates = problem.asked, problem.rates
         offsets = [np.zeros_like(own.constants) for own in rates] if near is None else list(near.offsets)
         start, aim = None if near is None else near.multipliers, asked
-        found: tuple[Program, Solution, tuple[FloatArray, ...]] | None = None
+        found: _Found | None = None
         for number in range(ROUNDS):
-            program = self._program(aim, rates, offsets, floors, costs, parts)
-            solution = solve(program, start)
-            start = solution.multipliers
-            if not solution.is_feasible:
+            now = self._best(problem, doubtful, aim, offsets, start)
+            start = now.solution.multipliers
+            if not now.solution.is_feasible:
                 if not any(offset.any() for offset in offsets):
-                    raise self._infeasible(asked, program)
+                    raise self._infeasible(asked, now.program)
                 offsets = [offset / 2 for offset in offsets]
                 continue
-            found = program, solution, tuple(offsets)
-            sums = solution.chosen @ parts
-            wanted = [
-                self._corrected(constraint, own, solution.chosen, sums)[1]
-                for constraint, own in zip(constraints, rates, strict=True)
-            ]
+            found = now
+            totals = now.rows.totals(now.solution.chosen)
+            wanted = [self._corrected(*pair, totals)[1] for pair in zip(problem.cells, rates, strict=True)]
             change = max(abs(new - old).max() for new, old in zip(wanted, offsets, strict=True))
-            moved = self._acceptance_of_known(asked, self._rule(asked, populations, program, solution))
+            moved = self._acceptance_of_known(asked, self._rule(problem, now))
             if change < SETTLED and (moved is None or abs(moved - (aim.acceptance or 0.0)) < SETTLED):
                 break
             share = 1.0 if number == 0 and near is None else 0.5
             aim = replace(asked, acceptance=moved)
             offsets = [old + share * (new - old) for new, old in zip(wanted, offsets, strict=True)]
         if found is None:
-            raise self._infeasible(asked, program)
-        return self._point(asked, populations, *found, total)
+            raise self._infeasible(asked, now.program)
+        exact = self._best(problem, doubtful, found.aim, found.offsets, found.solution.multipliers, exact=True)
+        return self._point(problem, exact)
 
-    def _weighted_parts(self, populations: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
-        """What each row adds to the sums, and the sums over all rows, shape (populations, groups)."""
-        if populations not in self._parts:
-            share = self.sample.weight / self.sample.weight.sum()
-            parts = self.sample.joint.parts(populations) * share[:, None]
-            self._parts = {populations: (parts, parts.sum(axis=0).reshape(len(populations), -1))}  # keep the last only
-        return self._parts[populations]
+    def _best(
+        self,
+        problem: _Problem,
+        doubtful: Doubtful | None,
+        aim: Asked,
+        offsets: Sequence[FloatArray],
+        start: FloatArray | None,
+        *,
+        exact: bool = False,
+    ) -> _Found:
+        """The solution of the program, over the rows in doubt and whichever else it needs."""
+        limits, bounds = self._limits(aim, problem, offsets)
+        while True:
+            rows = problem.rows if doubtful is None else doubtful.rows
+            program = rows.program(limits, bounds)
+            solution = solve(program, start, exact=exact)
+            if doubtful is None or rows is problem.rows:
+                break
+            if not solution.is_feasible:
+                doubtful.take_all()
+            elif not doubtful.grow(solution.multipliers @ limits, surely=exact):
+                break
+        return _Found(aim, rows, program, solution, tuple(offsets))
 
-    def _check(self, populations: Sequence[str]) -> None:
-        for population in populations:
-            if population not in self.sample.joint.members:
-                raise InputError(
-                    f"This constraint needs to know who belongs to which group among {_WHO[population]}, and no model"
-                    " was fitted for that: name the constraint when you fit, in `constraint` (a list can hold several)."
-                )
-
-    def _corrected(
-        self, constraint: Constraint, rates: Rates, chosen: FloatArray, sums: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _corrected(self, cells: Cells, rates: Rates, totals: Totals) -> tuple[FloatArray, FloatArray]:
         """The rates of the predictions, corrected by the observed ones as far as chance allows, and by how much.
 
         A difference that could be chance is shrunk: by half if it is as large as one standard error.
         """
-        estimated = rates.values(sums[: rates.table.shape[2]])
-        observed, variance = self.sample.observed(constraint, chosen)
+        estimated = rates.values(totals.sums[: rates.table.shape[2]])
+        observed, variance = self.sample.observed(cells, totals.accepted)
         offset = (observed - estimated) ** 3 / ((observed - estimated) ** 2 + variance)
         return estimated + offset, offset
 
-    def _program(
-        self,
-        asked: Asked,
-        rates: Sequence[Rates],
-        offsets: Sequence[FloatArray],
-        floors: Sequence[FloatArray],
-        costs: FloatArray,
-        parts: FloatArray,
-    ) -> Program:
-        n_sums = rates[0].table.shape[2]
+    def _limits(self, asked: Asked, problem: _Problem, offsets: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """The matrix and the bounds of the program."""
+        n_sums = problem.rates[0].table.shape[2]
         limits = Limits(n_sums)
-        for constraint, own, offset, floor in zip(asked.constraints, rates, offsets, floors, strict=True):
+        for constraint, own, offset, floor in zip(
+            asked.constraints, problem.rates, offsets, problem.floors, strict=True
+        ):
             corrected = replace(own, constants=own.constants + offset)
-            limits.compare(constraint, corrected, self.sample.groups.compared, self.sample.blocks)
+            limits.compare(constraint, corrected, self._names, self._blocks)
             limits.raise_to(corrected, floor)
         matrix, bounds = limits.arrays()
         if asked.acceptance is not None:
@@ -234,41 +203,45 @@ class Frontier:
             both[:, -1] = 1, -1
             matrix = np.vstack([np.column_stack([matrix, np.zeros(len(matrix))]), both])
             bounds = np.append(bounds, [asked.acceptance, -asked.acceptance])
-        return Program(costs, parts, matrix, bounds)
+        return matrix, bounds
 
-    def _point(
-        self,
-        asked: Asked,
-        populations: tuple[str, ...],
-        program: Program,
-        solution: Solution,
-        offsets: tuple[FloatArray, ...],
-        total: float,
-    ) -> Point:
-        rule = self._rule(asked, populations, program, solution)
-        margins = rule.margins(self.sample.joint)
-        ties = float(self.sample.weight[abs(margins) < TIE].sum() / total)
-        none_chosen = asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / total
+    def _point(self, problem: _Problem, found: _Found) -> Point:
+        asked, rule = problem.asked, self._rule(problem, found)
+        _, rows, program, solution, offsets = found
+        margins, plain = program.margins(solution.multipliers), self.sample.plain[rows.index]
+        ties = float(rows.weight[abs(margins) < TIE * rows.share].sum() / self._total)
         best: tuple[tuple[float, float, float], Rule, FloatArray] | None = None
         for threshold in (0.0,) if ties == 0 else (-TIE, TIE):
-            chosen = (margins < threshold).astype(float)
-            unlike_plain = float(abs(chosen - self.sample.plain).sum())  # decides ties that cost the same either way
+            chosen = (margins < threshold * rows.share).astype(float)
+            unlike_plain = float(abs(chosen - plain).sum())  # decides ties that cost the same either way
             rank = (max(program.excess(chosen), 0.0), float(program.costs @ chosen), unlike_plain)
             if best is None or rank < best[0]:
                 best = rank, replace(rule, threshold=threshold), chosen
         assert best is not None
         rank, rule, chosen = best
         left = np.clip(program.limits @ (chosen @ program.parts) - program.bounds, 0.0, None)
-        certificate = max(0.0, rank[1] - solution.bound + float(solution.multipliers @ left))
-        bound = solution.bound + none_chosen
-        cost = rank[1] + none_chosen
-        return Point(asked, rule, cost, bound, certificate, ties, rank[0], solution.multipliers, offsets)
+        # what it costs to predict no row as the target is not in the program, and settled rows are not
+        beside = rows.settled.cost + asked.cost_fn * float(self.sample.weight @ self.sample.joint.target) / self._total
+        return Point(
+            asked=asked,
+            rule=rule,
+            cost=rank[1] + beside,
+            bound=solution.bound + beside,
+            certificate=max(0.0, rank[1] - solution.bound + float(solution.multipliers @ left)),
+            ties=ties,
+            excess=rank[0],
+            accepted=rows.totals(chosen).accepted,
+            multipliers=solution.multipliers,
+            offsets=offsets,
+            totals=rows.totals(rows.surely_chosen(margins)),
+        )
 
-    def _rule(self, asked: Asked, populations: tuple[str, ...], program: Program, solution: Solution) -> Rule:
-        prices = solution.multipliers @ program.limits
+    def _rule(self, problem: _Problem, found: _Found) -> Rule:
+        asked, n_populations = problem.asked, len(problem.populations)
+        prices = found.solution.multipliers @ found.program.limits
         bias = 0.0 if asked.acceptance is None else float(prices[-1])
-        weights = prices[: len(populations) * self.sample.n_groups].reshape(len(populations), -1)
-        return Rule(populations, weights, asked.cost_fp, asked.cost_fn, bias)
+        weights = prices[: n_populations * self.sample.n_groups].reshape(n_populations, -1)
+        return Rule(problem.populations, weights, asked.cost_fp, asked.cost_fn, bias)
 
     def _acceptance_of_known(self, asked: Asked, rule: Rule) -> float | None:
         """The share of rows with a known group to accept, so that with the others it is the one asked for."""
@@ -287,7 +260,7 @@ class Frontier:
         limits, bounds = program.limits[:-2], program.bounds[:-2]
         found = []
         for sign in (1.0, -1.0):
-            loose = solve(Program(sign * program.parts[:, -1], program.parts, limits, bounds))
+            loose = solve(replace(program, costs=sign * program.parts[:, -1], limits=limits, bounds=bounds))
             if loose.is_feasible:
                 found.append(float(loose.chosen @ program.parts[:, -1]))
         if not found:

@@ -43,23 +43,41 @@ def mended(
     It pays if its log loss, on folds of its own, is below that of the probabilities as `given`, shape (n, classes). To
     ask for more, such as a fall beyond chance, would leave gaps that a few parameters can close.
     """
-    classes, sizes = np.unique(labels, return_counts=True)
-    if len(classes) < max(2, given.shape[1]) or sizes.min() < FEWEST:
+    if not can_mend(labels, given.shape[1]):
         return None
-    weight = weight / weight.mean()
-    model = LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky", fit_intercept=intercept)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    with config_context(enable_metadata_routing=False):  # the weights go to fit, without being requested
-        fitted = cross_val_predict(
-            model, columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
-        )
-    of_row = np.searchsorted(classes, labels)
-    rows = np.arange(len(labels))
-    gain = np.log(np.clip(fitted[rows, of_row], SMALLEST, 1)) - np.log(np.clip(given[rows, of_row], SMALLEST, 1))
-    if weight @ gain <= 0:
+    model, weight = _regression(intercept), weight / weight.mean()
+    if mended_loss(columns, labels, weight, intercept=intercept) >= _loss(given, labels, weight):
         return None
     model.fit(columns, labels, sample_weight=weight)
     return model if intercept or model.coef_.min() > 0 else None  # never against what the plain model says
+
+
+def can_mend(labels: BoolArray | IntArray, n_classes: int) -> bool:
+    """Whether there are enough rows of every class."""
+    classes, sizes = np.unique(labels, return_counts=True)
+    return len(classes) >= max(2, n_classes) and int(sizes.min()) >= FEWEST
+
+
+def mended_loss(
+    columns: FloatArray, labels: BoolArray | IntArray, weight: FloatArray, *, intercept: bool = True
+) -> float:
+    """The log loss of mended probabilities, on folds of their own."""
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    with config_context(enable_metadata_routing=False):  # the weights go to fit, without being requested
+        fitted = cross_val_predict(
+            _regression(intercept), columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
+        )
+    return _loss(fitted, labels, weight)
+
+
+def _loss(probabilities: FloatArray, labels: BoolArray | IntArray, weight: FloatArray) -> float:
+    column = np.unique(labels, return_inverse=True)[1]
+    own = np.clip(probabilities[np.arange(len(column)), column], SMALLEST, 1)
+    return -float(weight @ np.log(own)) / float(weight.sum())
+
+
+def _regression(intercept: bool) -> Any:
+    return LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky", fit_intercept=intercept)
 
 
 def mended_members(

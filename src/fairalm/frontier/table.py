@@ -11,7 +11,8 @@ import pandas as pd
 from fairalm._validation import Groups
 from fairalm.arrays import BoolArray
 from fairalm.constraints import Constraint
-from fairalm.frontier.curve import Point, Sample
+from fairalm.frontier.point import Point
+from fairalm.frontier.sample import Sample
 from fairalm.measures import GroupRates, measure_of
 from fairalm.measures.rates import count
 
@@ -27,9 +28,19 @@ def out_of_fold_rates(sample: Sample, chosen: BoolArray) -> GroupRates:
     return count(sample.positive[row], chosen[row], Groups(group, sample.groups.labels), True, weight)
 
 
+def rates_of(point: Point, sample: Sample) -> GroupRates:
+    """Those of the point's rule; without weights they follow from its sums, and no row is predicted again."""
+    if sample.group.ndim == 2 or np.ptp(sample.weight):
+        return out_of_fold_rates(sample, point.rule.predict(sample.joint))
+    groups = sample.groups
+    tables = (point.accepted, sample.counts - point.accepted)
+    (fp, tp), (tn, fn) = (np.rint(table / sample.weight[0] @ groups.membership).astype(np.int64) for table in tables)
+    return GroupRates(groups.compared, tp=tp, fp=fp, tn=tn, fn=fn, target=True, blocks=groups.blocks)
+
+
 def figures_of(point: Point, sample: Sample) -> dict[str, Any]:
     """Error, gap and the rates of every group, out of fold, and what the probabilities themselves prove."""
-    figures = _figures(point.rule.predict(sample.joint), point.asked.constraints, sample)
+    figures = _figures(rates_of(point, sample), point.asked.constraints)
     return figures | {name: getattr(point, name) for name in ("cost", "bound", "certificate", "ties", "excess")}
 
 
@@ -38,12 +49,14 @@ def baseline_table(constraints: Sequence[Constraint], sample: Sample) -> pd.Data
     everyone = np.ones(len(sample.plain), dtype=bool)
     predictions = {"plain": sample.plain, "everyone": everyone, "nobody": ~everyone}
     return pd.DataFrame(
-        [{"model": name} | _figures(chosen, constraints, sample) for name, chosen in predictions.items()]
+        [
+            {"model": name} | _figures(out_of_fold_rates(sample, chosen), constraints)
+            for name, chosen in predictions.items()
+        ]
     )
 
 
-def _figures(chosen: BoolArray, constraints: Sequence[Constraint], sample: Sample) -> dict[str, Any]:
-    rates = out_of_fold_rates(sample, chosen)
+def _figures(rates: GroupRates, constraints: Sequence[Constraint]) -> dict[str, Any]:
     error = measure_of("error", rates)
     gaps = [measure_of(constraint, rates) for constraint in constraints]
     gap = max(gaps, key=lambda gap: -1.0 if gap.value is None else gap.value)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import pandas as pd
 
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.exceptions import InputError, ToleranceWarning
-from fairalm.frontier.curve import Frontier, Point, Sample
+from fairalm.frontier.curve import REACH, Frontier
 from fairalm.frontier.limits import Asked
+from fairalm.frontier.point import Point
+from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import curve_table, figures_of
 from fairalm.measures import definition_of
 
@@ -19,6 +22,7 @@ from fairalm.measures import definition_of
 TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
 RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
 
+LEAST_REACH = 0.01  # how far margins are from a guess between two points of the curve, about
 MISSED = 0.02  # by which a limit must be missed for a warning; a tie of one row in a small group is less
 
 
@@ -63,15 +67,26 @@ class TradeOff:
     @classmethod
     def of(cls, sample: Sample, constraints: tuple[Constraint, ...], target: Any) -> TradeOff:
         """Solve for all points of the curve, each beginning where the one before ended."""
-        frontier, points = Frontier(sample), []
+        points: list[Point] = []
+        new = cls(sample, constraints, target, points, [])
         name, values = _varied(constraints)
         near = None
         for value in values:
             change: dict[str, Any] = {name: value}
             own = tuple(replace(c, **change) if (c.ratio is None) == (name == "tol") else c for c in constraints)
-            near = frontier.point(Asked(constraints=own), near)
+            near = new._frontier.point(Asked(constraints=own), near)
             points.append(near)
-        return cls(sample, constraints, target, points, [figures_of(point, sample) for point in points])
+        new.figures.extend(figures_of(point, sample) for point in points)
+        return new
+
+    @cached_property
+    def _frontier(self) -> Frontier:
+        """Keeps the rows as the program takes them."""
+        return Frontier(self.sample)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what follows from the sample."""
+        return {name: value for name, value in vars(self).items() if name != "_frontier"}
 
     @property
     def table(self) -> pd.DataFrame:
@@ -108,11 +123,16 @@ class TradeOff:
         for point in self.points:
             if point.asked == asked:
                 return point
-        near = None
+        alike: list[Point] = []
         if asked.acceptance is None and asked.floor is None:  # the same limits as those of the curve, in the same order
             alike = [point for point in self.points if _kinds(point.asked) == _kinds(asked)]
-            near = min(alike, key=lambda point: _distance(point.asked, asked), default=None)
-        return Frontier(self.sample).point(asked, near)
+        alike.sort(key=lambda point: _distance(point.asked, asked))
+        if len(alike) < 2:
+            return self._frontier.point(asked)
+        near, other = alike[:2]
+        apart, gone = (_distance(point.asked, near.asked) for point in (other, replace(near, asked=asked)))
+        guess = near.between(other, gone / apart) if _distance(other.asked, asked) < apart else None
+        return self._frontier.point(asked, near, guess, REACH if guess is None else LEAST_REACH)
 
     def figures_of(self, point: Point) -> dict[str, Any]:
         """Error, gap and the rates of every group at a point, out of fold; warns of a limit that ties miss."""

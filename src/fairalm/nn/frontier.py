@@ -18,8 +18,8 @@ from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
-from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint, in_population, populations_of
+from fairalm.frontier.sample import Sample
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.nn.checks import check_count, check_positive, usable_device
 from fairalm.nn.features import Features

@@ -19,8 +19,8 @@ from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError, LevellingDownWarning, NoBetterThanConstantWarning
-from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint, populations_of
+from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.measures.weights import check_weights
@@ -48,7 +48,8 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         among the same people: those with the target label (equal opportunity), those without (predictive equality),
         both (equalized odds, error parity) or everyone (demographic parity). List several to have them all.
     membership : classifier or pipeline, optional
-        Learns the group; another copy of `estimator` if left out.
+        Learns the group; another copy of `estimator` if left out. From rows of one label or, if `mend` and the first
+        fold finds it better, from all rows.
     n_folds : int
         Folds for the out-of-fold probabilities; the whole costs `n_folds` + 1 fits of each classifier.
     mend : bool
@@ -179,14 +180,15 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         rng = check_random_state(self.random_state)
         most_likely = (rows.group if rows.group.ndim == 1 else rows.group.argmax(axis=1)).astype(np.int64)
         fold = stratified_folds(rows.positive, most_likely, self.n_folds, rng)
-        joint, self._model = cross_fit(rows, fold, template, membership, populations, classes[1], self.n_jobs)
+        how: Any = {"n_jobs": self.n_jobs, "mend": self.mend}
+        fitted = cross_fit(rows, fold, template, membership, populations, classes[1], **how)
+        joint, self._model, self.n_oracle_calls_ = fitted
         plain = joint.target > 0.5 if self.classes_[1] == classes[1] else joint.target >= 0.5
         if self.mend:
             self._model.mend_target, self._model.mend_members = find_mending(joint, rows)
             joint = mend(joint, self._model.mend_target, self._model.mend_members)
         self.groups_ = groups.labels
         self.estimator_ = self._model.estimator
-        self.n_oracle_calls_ = (self.n_folds + 1) * (1 + len(populations))
         self._trade_off = TradeOff.of(_sample(joint, plain, rows, groups), constraints, classes[1])
         self.frontier_ = self._trade_off.table
         self.baselines_ = baseline_table(constraints, self._trade_off.sample)

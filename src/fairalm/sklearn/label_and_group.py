@@ -15,10 +15,20 @@ from sklearn.utils.parallel import Parallel, delayed
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Joint
-from fairalm.frontier.mending import member_columns, mended, mended_members, target_columns
+from fairalm.frontier.mending import (
+    can_mend,
+    member_columns,
+    mended,
+    mended_loss,
+    mended_members,
+    target_columns,
+)
 from fairalm.sklearn.labelled_rows import LabelledRows
 from fairalm.sklearn.learner import check_takes_weights
 from sklearn import config_context
+
+EVERYONE = "everyone"  # the population of all rows
+BETTER = 0.015  # share of the log loss by which a model of all rows must be better to be shared
 
 
 class LabelAndGroupModel(BaseEstimator):
@@ -29,7 +39,7 @@ class LabelAndGroupModel(BaseEstimator):
     estimator : fitted classifier
         Of the label.
     members : dict of fitted classifiers
-        Of the group, one for each population.
+        Of the group, for each population; all may share one.
     target : label
         The label whose probability is asked for.
     n_groups : int
@@ -58,8 +68,9 @@ class LabelAndGroupModel(BaseEstimator):
         """Probabilities as the classifiers give them."""
         target = np.asarray(self.estimator.predict_proba(X), dtype=float)
         column = list(self.estimator.classes_).index(self.target)
-        members = {population: self._members(model, X) for population, model in self.members.items()}
-        return Joint(target[:, column], members)
+        models = {id(model): model for model in self.members.values()}
+        given = {key: self._members(model, X) for key, model in models.items()}
+        return Joint(target[:, column], {population: given[id(model)] for population, model in self.members.items()})
 
     def joint(self, X: Any) -> Joint:
         """Probabilities, mended."""
@@ -85,15 +96,16 @@ def mend(joint: Joint, mend_target: Any, mend_members: Mapping[str, Any]) -> Joi
 
 
 def fit_label_and_group(
-    rows: LabelledRows, estimator: Any, membership: Any, populations: Sequence[str], target: Any
+    rows: LabelledRows, estimator: Any, membership: Any, sources: Mapping[str, str], target: Any
 ) -> LabelAndGroupModel:
-    """Fit both kinds of classifiers to these rows."""
-    members = {}
-    for population in populations:
-        own = rows.part(rows.of(population))
+    """Fit both kinds of classifiers to these rows; `sources` says from whom the groups of a population are learned."""
+    learned = {}
+    for source in dict.fromkeys(sources.values()):
+        own = rows.part(rows.of(source))
         row, group, weight = own.by_group()
         model = membership if len(np.unique(group)) > 1 else DummyClassifier()  # a cell of one row is in one fold only
-        members[population] = _fit(model, _safe_indexing(own.X, row), group, weight)
+        learned[source] = _fit(model, _safe_indexing(own.X, row), group, weight)
+    members = {population: learned[source] for population, source in sources.items()}
     return LabelAndGroupModel(_fit(estimator, rows.X, rows.labels, rows.weight), members, target, rows.n_groups)
 
 
@@ -117,25 +129,59 @@ def cross_fit(
     populations: Sequence[str],
     target: Any,
     n_jobs: int | None,
-) -> tuple[Joint, LabelAndGroupModel]:
-    """Out-of-fold probabilities, and the model of all rows; neither is mended yet."""
+    *,
+    mend: bool,
+) -> tuple[Joint, LabelAndGroupModel, int]:
+    """Out-of-fold probabilities, the model of all rows, and how many fits that took; neither is mended yet.
+
+    The first fold tells whether the groups among rows of one label are better learned from all rows, if they are to be
+    mended afterwards: there is more to learn from, and mending learns what the label adds.
+    """
     n_folds = int(fold.max()) + 1
 
-    def fit(k: int) -> Any:
+    def fit(k: int, sources: Mapping[str, str]) -> Any:
         """The probabilities of the rows of a fold; after the last fold, the model of all rows."""
         if k == n_folds:
-            return fit_label_and_group(rows, estimator, membership, populations, target)
-        model = fit_label_and_group(rows.part(np.flatnonzero(fold != k)), estimator, membership, populations, target)
+            return fit_label_and_group(rows, estimator, membership, sources, target)
+        model = fit_label_and_group(rows.part(np.flatnonzero(fold != k)), estimator, membership, sources, target)
         return model.raw(_safe_indexing(rows.X, np.flatnonzero(fold == k)))
 
-    *joints, model = Parallel(n_jobs=n_jobs)(delayed(fit)(k) for k in range(n_folds + 1))
+    sources = {population: population for population in populations}
+    first = rows.part(np.flatnonzero(fold == 0))
+    may_share = mend and _can_mend(first, populations)
+    tried = sources | ({EVERYONE: EVERYONE} if may_share else {})
+    here = fit(0, tried)
+    if may_share and _is_better_shared(here, first, populations):
+        sources = dict.fromkeys(populations, EVERYONE)
+    here = Joint(here.target, {population: here.members[source] for population, source in sources.items()})
+    *others, model = Parallel(n_jobs=n_jobs)(delayed(fit)(k, sources) for k in range(1, n_folds + 1))
     label = np.empty(len(fold))
     members = {population: np.empty((len(fold), rows.n_groups)) for population in populations}
-    for k, joint in enumerate(joints):
+    for k, joint in enumerate([here, *others]):
         label[fold == k] = joint.target
         for population in populations:
             members[population][fold == k] = joint.members[population]
-    return Joint(label, members), model
+    n_fits = 1 + len(tried) + n_folds * (1 + len(set(sources.values())))
+    return Joint(label, members), model, n_fits
+
+
+def _can_mend(rows: LabelledRows, populations: Sequence[str]) -> bool:
+    """Whether there are populations of one label, whose groups are known and many enough to be mended."""
+    if rows.group.ndim == 2 or set(populations) == {EVERYONE}:
+        return False
+    return all(can_mend(rows.group[rows.of(population)].astype(int), rows.n_groups) for population in populations)
+
+
+def _is_better_shared(joint: Joint, rows: LabelledRows, populations: Sequence[str]) -> bool:
+    """Whether the groups of populations, once mended, are more likely from what was learned of all rows."""
+    losses = np.zeros(2)
+    for population in populations:
+        own = rows.of(population)
+        weight = np.ones(len(own)) if rows.weight is None else rows.weight[own]
+        for which, source in enumerate((population, EVERYONE)):
+            columns = member_columns(joint.members[source][own], joint.target[own])
+            losses[which] += weight.sum() * mended_loss(columns, rows.group[own].astype(int), weight)
+    return bool(losses[1] < (1 - BETTER) * losses[0])
 
 
 def find_mending(joint: Joint, rows: LabelledRows) -> tuple[Any, dict[str, Any]]:
