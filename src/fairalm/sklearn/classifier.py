@@ -23,7 +23,7 @@ from fairalm.outcome import Outcome
 from fairalm.parameters import MethodEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
-from fairalm.sklearn.inputs import check_X, check_y
+from fairalm.inputs import check_X, check_y
 from fairalm.sklearn.learner import EstimatorLearner
 from fairalm.sklearn.problem import DualSignal, Problem
 

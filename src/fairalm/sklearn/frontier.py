@@ -26,7 +26,7 @@ from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.measures.weights import check_weights
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.result import GroupChange
-from fairalm.sklearn.inputs import check_X, check_y
+from fairalm.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import LabelledRows, UnknownGroups, read_groups
 from fairalm.sklearn.plug_in import PlugInClassifier
