@@ -44,6 +44,8 @@ class Engine:
         """The fitted classifier. With a `sign` of -1 its first class is the target."""
         callbacks = _Callbacks(game, sign)
         model = clone(self.estimator)
+        if "metric" not in model.get_params():
+            model.set_params(metric="None")  # else LightGBM's own would be computed whenever the scores are read
         return model.fit(X, y, sample_weight=weight * NEARLY_ONE, callbacks=callbacks.both)
 
     @staticmethod
