@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import Any, ClassVar, Literal, get_args
 
@@ -11,16 +12,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Missing, check_binary, check_same_index, encode_groups
-from fairalm.arrays import FloatArray
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.boost.game import BoostGame, Plan
 from fairalm.boost.table import ENOUGH, Table
+from fairalm.cells import Rows
 from fairalm.constraints import Constraint, check_cells
-from fairalm.exceptions import InputError
+from fairalm.exceptions import InputError, NoBetterThanConstantWarning, ToleranceWarning
 from fairalm.inputs import check_X, check_y
 from fairalm.methods import Method, Unconstrained
+from fairalm.moments import Moments
 from fairalm.parameters import MethodEstimator
 
 DualSignal = Literal["auto", "train", "heldout"]
+CERTAIN = 2.0  # standard errors: a gap that exceeds the tolerance by less may be chance
 JOIN = 0.7  # of the rounds, after which the held-out rows are fitted too
 
 
@@ -91,8 +95,8 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         self.dual_signal_ = "train" if table.heldout is None else "heldout"
         self._report(game, table)
         if not isinstance(method, Unconstrained):
-            measured = slice(None) if table.heldout is None else table.heldout
-            game.result().warn(int(table.rows(constraint, measured).sizes.min()), table.groups.compared)
+            measured = table.rows(constraint, slice(None) if table.heldout is None else table.heldout)
+            self._warn(game, measured)
         return self
 
     def _check_settings(self) -> None:
@@ -162,6 +166,24 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         self.n_iter_ = game.best_round
         self.rates_ = game.rates(table.groups.compared)
 
+    def _warn(self, game: BoostGame, measured: Rows) -> None:
+        chosen = game.chosen
+        by_chance = CERTAIN * gap_error(chosen.moments, measured.sizes)
+        if self.gap_ > game.tol + by_chance:
+            message = (
+                f"The gap is {100 * self.gap_:.2g} points after {chosen.t} rounds, above the tolerance of"
+                f" {100 * game.tol:.2g} by more than chance. More rounds (n_estimators), or a larger {{eta}} of the"
+                " method, may close it."
+            )
+            warnings.warn(ToleranceWarning(message, eta=None), stacklevel=3)
+        if self.error_ >= game.constant_error:
+            message = (
+                f"The fair model is wrong for {100 * self.error_:.1f} % of the rows; to predict the same for every row"
+                f" is wrong for {100 * game.constant_error:.1f} %. Ways out: let the model see the protected attribute,"
+                " a larger {tol}, or the frontier (FrontierClassifier)."
+            )
+            warnings.warn(NoBetterThanConstantWarning(message, tol=None), stacklevel=3)
+
     def predict_proba(self, X: Any) -> FloatArray:
         """What the booster predicts, for both classes. It comes from reweighted data and is not calibrated."""
         check_is_fitted(self)
@@ -179,13 +201,106 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         return tags
 
 
+def gap_error(moments: Moments, sizes: IntArray) -> float:
+    """Standard error of the largest difference between two groups, at their rates."""
+    variance = np.clip(moments.mu * (1.0 - moments.mu), 0.0, None) / np.maximum(sizes, 1)
+    return float(np.sqrt(np.sort(variance, axis=1)[:, -2:].sum(axis=1)).max())
+
+
 class FairLGBMClassifier(BoostedClassifier):
-    """LightGBM that meets a fairness constraint."""
+    """A LightGBM model that meets a fairness constraint: boosted once, while the multipliers move with the rounds.
+
+    Every other round measures the gap, the method answers with a weight for each label and group, and LightGBM's own
+    objective fits the next trees to the rows so weighted. A fit takes little longer than a plain one. The protected
+    attribute is needed to fit, never to predict.
+
+    Parameters
+    ----------
+    estimator : LGBMClassifier, optional
+        Your model, with its settings; LightGBM's own if left out. Its boosting_type must be "gbdt" or "goss".
+    constraint : Constraint or str, optional
+        The constraint with its tolerance, or its name; ``EqualOpportunity()`` if left out.
+    method : Method or str, optional
+        How the multipliers move, or its name; :class:`fairalm.AugmentedLagrangian` if left out. Any but those for full
+        fits.
+    dual_signal : {"auto", "train", "heldout"}
+        Where errors and gaps are measured: on the rows that are fitted, or on rows that are held out for the first
+        seven tenths of the rounds and then join the others. "auto" holds rows out if every cell has ten on both sides.
+    heldout_size : float
+        The share held out.
+    early_stopping_rounds : int, optional
+        Stop once the round that NVP chooses on the held-out rows has been the same for so many rounds, and return the
+        model of that round. The held-out rows never join.
+    keep : float
+        NVP chooses the round with the smallest gap among those with this share of the best accuracy.
+    missing : {"error", "drop", "group"}
+        What to do with a missing protected value.
+    merge_below : int, optional
+        Merge groups with fewer rows than this into "other".
+    attributes : {"crossed", "separate"}
+        Several protected columns: compare the groups of all combinations of their values, or each column on its own.
+    random_state : int, RandomState or None
+        Draws the held-out rows. The model's own randomness is a setting of `estimator`.
+
+    Attributes
+    ----------
+    estimator_ : LGBMClassifier
+        Your model, fitted.
+    booster_ : lightgbm.Booster
+        The same as LightGBM's own object: save it with ``booster_.save_model(path)``, load it without fairalm.
+    error_, gap_ : float
+        Error, and largest difference between two groups, where they were measured: of the last round before the
+        held-out rows joined, or of the round that was chosen.
+    dual_ : array of shape (events, rows of C)
+        The multipliers of that round.
+    rates_ : DataFrame
+        One row per group: true positive rate and selection rate, measured there too.
+    history_ : DataFrame
+        One row per measured round: t, lambda, error, gap, Lagrangian.
+    n_iter_ : int
+        Rounds that the model consists of.
+    dual_signal_ : str
+        "train" or "heldout".
+    groups_ : tuple
+        The groups, in the order of the codes.
+
+    Examples
+    --------
+    >>> from fairalm.boost import FairLGBMClassifier
+    >>> from fairalm.datasets import load_compas
+    >>> from lightgbm import LGBMClassifier
+    >>> data = load_compas()
+    >>> X = data.features_frame(with_protected=True)
+    >>> X = X.astype({name: "category" for name in X if X[name].dtype == object or X[name].dtype == "str"})
+    >>> model = LGBMClassifier(n_estimators=60, num_leaves=7, verbose=-1)
+    >>> clf = FairLGBMClassifier(model, constraint="equal-opportunity", random_state=0)
+    >>> clf = clf.fit(X, data.y, sensitive_features=data.groups)
+    >>> bool(clf.gap_ < 0.05), clf.n_iter_
+    (True, 60)
+    """
 
     library = "lightgbm"
 
 
 class FairXGBClassifier(BoostedClassifier):
-    """XGBoost that meets a fairness constraint."""
+    """An XGBoost model that meets a fairness constraint: boosted once, while the multipliers move with the rounds.
+
+    Parameters and attributes are those of :class:`FairLGBMClassifier`. Here `estimator` is an XGBClassifier whose booster
+    is "gbtree", `estimator_` is the fitted one, with the labels 0 and 1, and `booster_` is an xgboost.Booster.
+
+    Examples
+    --------
+    >>> from fairalm.boost import FairXGBClassifier
+    >>> from fairalm.datasets import load_compas
+    >>> from xgboost import XGBClassifier
+    >>> data = load_compas()
+    >>> X = data.features_frame(with_protected=True)
+    >>> X = X.astype({name: "category" for name in X if X[name].dtype == object or X[name].dtype == "str"})
+    >>> model = XGBClassifier(n_estimators=60, max_depth=3, enable_categorical=True)
+    >>> clf = FairXGBClassifier(model, constraint="equal-opportunity", random_state=0)
+    >>> clf = clf.fit(X, data.y, sensitive_features=data.groups)
+    >>> bool(clf.gap_ < 0.05), clf.n_iter_
+    (True, 60)
+    """
 
     library = "xgboost"

@@ -18,7 +18,7 @@ from fairalm.cells import Rows
 from fairalm.methods import Method
 from fairalm.mixtures import choose_single
 from fairalm.moments import Moments, divide
-from fairalm.result import GameResult, GroupChange, history_table
+from fairalm.result import GroupChange, history_table
 from fairalm.selection import select_nvp
 
 EVERY = 2  # rounds from one dual step to the next; as good as 1 (benchmarks/boosting.py), at half the price
@@ -167,23 +167,11 @@ class BoostGame:
         change = GroupChange.of(self.rows, np.stack([wrong, wrong]))
         return pd.DataFrame({"group": list(names), "tpr": change.tpr[1], "selection": change.selection[1]})
 
-    def result(self) -> GameResult:
-        """The chosen round as the result of a game, for its warnings."""
-        chosen, share = self.chosen, float(self.rows.counts[1].sum() / self.rows.total)
-        return GameResult(
-            weights=np.ones(1),
-            models=[],
-            shifts=np.zeros(1),
-            error=chosen.error,
-            gap=chosen.moments.max_gap,
-            constant_error=min(share, 1.0 - share),
-            dual=chosen.multiplier,
-            optimality_gap=np.nan,
-            saddle_gap=np.nan,
-            history=self.history(),
-            tol=self.tol,
-            change=None,
-        )
+    @property
+    def constant_error(self) -> float:
+        """Error of the better constant."""
+        share = float(self.rows.counts[1].sum() / self.rows.total)
+        return min(share, 1.0 - share)
 
     def _moments(self, wrong: FloatArray) -> Moments:
         """Means of the cells at these shares of wrong predictions, if all rows had them."""

@@ -40,20 +40,11 @@ class Engine:
         return int(self.estimator.n_estimators or N_ESTIMATORS)
 
     def boost(self, X: Any, y: Any, weight: FloatArray, game: BoostGame, sign: int) -> Any:
-        """The fitted classifier, of labels 0 and 1. With a `sign` of -1 the label 0 is the target."""
+        """The fitted classifier, whose labels are 0 and 1. With a `sign` of -1 the first class is the target."""
         model = clone(self.estimator)
         settings = {name: value for name, value in model.get_xgb_params().items() if value is not None}
-        label = np.asarray(y, dtype=np.float32)
-        rows = xgboost.QuantileDMatrix(
-            X,
-            label,
-            weight=weight,
-            missing=model.missing,
-            feature_types=model.feature_types,
-            enable_categorical=model.enable_categorical,
-            nthread=model.n_jobs,
-            max_bin=model.max_bin,
-        )
+        label = (y == np.unique(y)[1]).astype(np.float32)
+        rows = self._matrix(X, label, weight)
 
         def change(answer: Answer) -> None:
             rows.set_weight(weight * answer.factor)
@@ -70,6 +61,14 @@ class Engine:
                 game.skip()
         model.load_model(booster[: game.best_round].save_raw())
         return model
+
+    def _matrix(self, X: Any, label: Any, weight: FloatArray) -> Any:
+        given = self.estimator
+        settings: dict[str, Any] = {"missing": given.missing, "feature_types": given.feature_types}
+        settings |= {"enable_categorical": given.enable_categorical, "nthread": given.n_jobs}
+        if given.tree_method in (None, "auto", "hist"):
+            return xgboost.QuantileDMatrix(X, label, weight=weight, max_bin=given.max_bin, **settings)
+        return xgboost.DMatrix(X, label, weight=weight, **settings)
 
     @staticmethod
     def booster(model: Any) -> Any:

@@ -33,7 +33,7 @@ METHODS: dict[str, type[Method]] = {
 Backend = Literal["sklearn", "last-layer", "nn", "boost"]
 
 #: The method each backend uses if the user names none: the winner of `make bench`, without tuning.
-DEFAULT_METHOD: dict[Backend, type[Method]] = {
+DEFAULT_METHOD: dict[str, type[Method]] = {
     "sklearn": SecantALM,
     "last-layer": SecantALM,
     "nn": PIControl,
