@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, on subclasses that derive groups from the labels, since ours insist on being given them."""
+"""scikit-learn's own checks, on subclasses that make up groups, since ours insist on being given them."""
 
 import numpy as np
 import pytest

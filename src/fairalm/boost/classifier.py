@@ -126,6 +126,10 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
     def _table(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, heldout: Any) -> Table:
         check_same_index(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, heldout=heldout)
         X = check_X(self, X, reset=True)
+        if hasattr(X, "toarray"):
+            raise InputError(
+                f"{type(self).__name__} does not take sparse input: pass X.toarray(), or codes as categories."
+            )
         n = _num_samples(X)
         y = check_y(self, y, n)
         settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
@@ -191,12 +195,12 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
 
     def predict(self, X: Any) -> Any:
         """Labels: the second class where its probability is above one half."""
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+        probability = self.predict_proba(X)[:, 1]
+        return self.classes_[(probability > 0.5).astype(int)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
         tags.classifier_tags.multi_class = False
         return tags
 
@@ -285,8 +289,8 @@ class FairLGBMClassifier(BoostedClassifier):
 class FairXGBClassifier(BoostedClassifier):
     """An XGBoost model that meets a fairness constraint: boosted once, while the multipliers move with the rounds.
 
-    Parameters and attributes are those of :class:`FairLGBMClassifier`. Here `estimator` is an XGBClassifier whose booster
-    is "gbtree", `estimator_` is the fitted one, with the labels 0 and 1, and `booster_` is an xgboost.Booster.
+    Parameters and attributes are those of :class:`FairLGBMClassifier`. Here `estimator` is an XGBClassifier whose
+    booster is "gbtree", `estimator_` is the fitted one, with the labels 0 and 1, and `booster_` is an xgboost.Booster.
 
     Examples
     --------
