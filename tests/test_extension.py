@@ -152,6 +152,20 @@ def test_net(own, german):
     assert 0 <= net.gap_ <= 1
 
 
+def test_boosting(own, german):
+    pytest.importorskip("lightgbm")
+    from lightgbm import LGBMClassifier
+
+    from fairalm.boost import FairLGBMClassifier
+
+    X, y, groups = german
+    base = LGBMClassifier(n_estimators=10, num_leaves=4, n_jobs=1, verbose=-1)
+    model = FairLGBMClassifier(base, constraint=own.ErrorAndOpportunity(tol=0.05), method=own.L1Penalty())
+    model.fit(np.asarray(X), y, sensitive_features=groups)
+    assert model.dual_.shape == (2, 1)
+    assert model.history_["gap"].between(0, 1).all()
+
+
 def test_frontier_of_a_net(own, german):
     torch = pytest.importorskip("torch")
     from fairalm.nn import Features, fit_frontier

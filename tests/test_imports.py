@@ -17,7 +17,8 @@ LAYERS = [
     {"files"},
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
     {"methods"},
-    {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection", "parameters"},
+    {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection"}
+    | {"inputs", "parameters"},
     {"frontier"},
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},

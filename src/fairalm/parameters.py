@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
 from fairalm._validation import check_choice
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.exceptions import InputError
-from fairalm.methods import Method, as_method
+from fairalm.methods import Backend, Method, as_method
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -68,7 +68,7 @@ class ConstrainedEstimator(BaseEstimator):
 class MethodEstimator(ConstrainedEstimator):
     """One that also has a parameter `method`, of the same kind."""
 
-    backend: ClassVar[Literal["sklearn", "nn"]]
+    backend: ClassVar[Backend]
     constraint: Constraint | str | None
     method: Method | str | None
 

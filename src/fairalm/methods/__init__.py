@@ -30,16 +30,19 @@ METHODS: dict[str, type[Method]] = {
     )
 }
 
+Backend = Literal["sklearn", "last-layer", "spark", "nn", "boost"]
+
 #: The method each backend uses if the user names none: the winner of `make bench`, without tuning.
 DEFAULT_METHOD: dict[str, type[Method]] = {
     "sklearn": SecantALM,
     "last-layer": SecantALM,
     "spark": SecantALM,
     "nn": PIControl,
+    "boost": AugmentedLagrangian,
 }
 
 
-def as_method(which: Method | str | None, backend: Literal["sklearn", "last-layer", "spark", "nn"]) -> Method:
+def as_method(which: Method | str | None, backend: Backend) -> Method:
     """A method that the backend can use: as given, by its name, or the backend's default if left out.
 
     >>> as_method("lagrangian", "sklearn"), as_method(None, "nn")
@@ -47,7 +50,7 @@ def as_method(which: Method | str | None, backend: Literal["sklearn", "last-laye
     """
     default = DEFAULT_METHOD[backend]
     method = default() if which is None else by_name("method", which, METHODS)() if isinstance(which, str) else which
-    rounds = "mini-batches" if backend == "nn" else "full fits"
+    rounds = "mini-batches" if backend in ("nn", "boost") else "full fits"
     if not isinstance(method, Method) or method.traits.only_for not in ("", rounds):
         raise InputError(
             f"`method` must be a Method for {rounds}, such as {default.__name__}(), or the name of one; got {which!r}."
@@ -59,6 +62,7 @@ __all__ = [
     "DEFAULT_METHOD",
     "METHODS",
     "AugmentedLagrangian",
+    "Backend",
     "Dual",
     "FairALM",
     "FairALMLinear",

@@ -18,12 +18,12 @@ from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Predictor, play
+from fairalm.inputs import check_X, check_y
 from fairalm.methods import Method, Unconstrained
 from fairalm.outcome import Outcome
 from fairalm.parameters import MethodEstimator
 from fairalm.progress import progress_bar
 from fairalm.result import GameResult
-from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.learner import EstimatorLearner
 from fairalm.sklearn.problem import DualSignal, Problem
 

@@ -23,10 +23,10 @@ from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff, as_constraints
+from fairalm.inputs import check_X, check_y
 from fairalm.measures.weights import check_weights
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.result import GroupChange
-from fairalm.sklearn.inputs import check_X, check_y
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import LabelledRows, UnknownGroups, read_groups
 from fairalm.sklearn.plug_in import PlugInClassifier

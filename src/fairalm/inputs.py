@@ -1,4 +1,4 @@
-"""What the classifiers here ask of the rows they are given."""
+"""What every classifier asks of the rows it is given."""
 
 from __future__ import annotations
 

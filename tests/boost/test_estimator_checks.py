@@ -1,0 +1,45 @@
+"""scikit-learn's own checks, on subclasses that make up groups, since ours insist on being given them."""
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from fairalm.boost import FairLGBMClassifier, FairXGBClassifier
+
+lightgbm = pytest.importorskip("lightgbm")
+xgboost = pytest.importorskip("xgboost")
+
+
+def alternate(y):
+    """Two groups that take turns within each label; what is wrong with the labels is for the estimator to say."""
+    labels = np.ravel(np.asarray(y, dtype=object))
+    groups = np.arange(len(labels)) % 2
+    for label in {str(label) for label in labels}:
+        own = labels.astype(str) == label
+        groups[own] = np.arange(own.sum()) % 2
+    return groups
+
+
+class SelfGroupingLGBM(FairLGBMClassifier):
+    def fit(self, X, y, *, sensitive_features=None, sample_weight=None, heldout=None):
+        groups = alternate(y) if sensitive_features is None else sensitive_features
+        return super().fit(X, y, sensitive_features=groups, sample_weight=sample_weight, heldout=heldout)
+
+
+class SelfGroupingXGB(FairXGBClassifier):
+    def fit(self, X, y, *, sensitive_features=None, sample_weight=None, heldout=None):
+        groups = alternate(y) if sensitive_features is None else sensitive_features
+        return super().fit(X, y, sensitive_features=groups, sample_weight=sample_weight, heldout=heldout)
+
+
+@pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
+@parametrize_with_checks(
+    [
+        SelfGroupingLGBM(
+            lightgbm.LGBMClassifier(n_estimators=5, min_child_samples=2, n_jobs=1, verbose=-1), random_state=0
+        ),
+        SelfGroupingXGB(xgboost.XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1), random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
