@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from fairalm._validation import Groups
 from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
-from fairalm.frontier.curve import Sample
 from fairalm.frontier.joint import Joint
 from fairalm.frontier.rule import Rule
+from fairalm.frontier.sample import Sample
 from fairalm.spark.frame import CODE, WEIGHT, CodedFrame
 from fairalm.spark.learner import FIT_WEIGHT, LABEL, check_takes_weights
 from fairalm.spark.mending import Mending
