@@ -175,16 +175,16 @@ def run(name, rehearse, models, python):
     return pd.DataFrame(lines).assign(table=TITLES[name])
 
 
-def markdown(lines):
-    text = "| table | model | × plain fit | test error, % | test gap, points | floor |\n|---|---|---|---|---|---|\n"
+def markdown(lines, *, timed):
     order = {title: place for place, title in enumerate([*TITLES.values(), *SETTINGS, *CONTENDERS, "FairGBM"])}
-    by = lines.sort_values(["table", "model"], key=lambda names: names.map(order)).groupby(
-        ["table", "model"], sort=False
-    )
-    means, times = by[["error", "gap", "floor"]].mean(), by["times"].median()
-    for (table, model), line in means.iterrows():
-        text += f"| {table} | {model} | {times[table, model]:.2f} | {line['error']:.2f} | {line['gap']:.2f} |"
-        text += f" {line['floor']:.2f} |\n"
+    lines = lines.sort_values(["table", "model"], key=lambda names: names.map(order))
+    by = lines.groupby(["table", "model"], sort=False)
+    figures = by[["error", "gap", "floor"]].mean().rename(columns={"error": "error, %", "gap": "gap, points"})
+    if timed:
+        figures.insert(0, "× plain fit", by["times"].median())
+    text = f"| table | model | {' | '.join(figures)} |\n" + "|---" * (2 + figures.shape[1]) + "|\n"
+    for names, line in figures.iterrows():
+        text += f"| {' | '.join([*names, *(f'{value:.2f}' for value in line)])} |\n"
     return text.rstrip()
 
 
@@ -208,9 +208,10 @@ def main():
             )
             lines = pd.concat([before[~renewed], lines])
         lines.to_csv(args.csv, index=False)
-    print(markdown(lines))
+    text = markdown(lines, timed=not args.rehearse)
+    print(text)
     if args.write:
-        write_between(args.write, "boosting settings" if args.rehearse else "boosting", markdown(lines))
+        write_between(args.write, "boosting settings" if args.rehearse else "boosting", text)
 
 
 if __name__ == "__main__":

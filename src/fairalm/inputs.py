@@ -1,4 +1,4 @@
-"""What every classifier asks of the rows it is given."""
+"""What every classifier asks of its parameters and of the rows it is given."""
 
 from __future__ import annotations
 
@@ -34,3 +34,13 @@ def check_y(model: Any, y: Any, n_rows: int) -> Any:
     if len(classes := np.unique(y)) == 1:
         raise InputError(f"y has one class only ({classes[0]!r}): there is nothing to learn.")
     return y
+
+
+def check_settings(model: Any, checks: list[tuple[str, bool, str]]) -> None:
+    """Refuse parameters that a check does not hold for, given their names and what was expected of them."""
+    for name, holds, expected in checks:
+        if not holds:
+            raise InputError(
+                f"The '{name}' parameter of {type(model).__name__} must be {expected}. Got"
+                f" {getattr(model, name)!r} instead."
+            )

@@ -181,6 +181,7 @@ def test_search_and_clone(kind, people):
         ({"estimator": {"objective": "regression"}}, "objective"),
         ({"estimator": {"boosting_type": "dart", "booster": "dart"}}, "gbdt|gbtree"),
         ({"constraint": EqualOpportunity(target="maybe")}, "maybe"),
+        ({"constraint": EqualOpportunity(ratio=0.8)}, "FrontierClassifier"),
     ],
 )
 def test_refused_before_any_work(kind, settings, message, people):

@@ -18,7 +18,7 @@ from fairalm.boost.table import ENOUGH, Table
 from fairalm.cells import Rows
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError, NoBetterThanConstantWarning, ToleranceWarning
-from fairalm.inputs import check_X, check_y
+from fairalm.inputs import check_settings, check_X, check_y
 from fairalm.methods import Method, Unconstrained
 from fairalm.moments import Moments
 from fairalm.parameters import MethodEstimator
@@ -107,12 +107,7 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
             ("early_stopping_rounds", patience is None or patience >= 1, "at least 1, or None"),
             ("keep", 0 < self.keep <= 1, "in (0, 1]"),
         ]
-        for name, holds, expected in checks:
-            if not holds:
-                raise InputError(
-                    f"The '{name}' parameter of {type(self).__name__} must be {expected}. Got"
-                    f" {getattr(self, name)!r} instead."
-                )
+        check_settings(self, checks)
 
     def _engine(self) -> Any:
         try:
@@ -275,8 +270,8 @@ class FairLGBMClassifier(BoostedClassifier):
     >>> from lightgbm import LGBMClassifier
     >>> data = load_compas()
     >>> X = data.features_frame(with_protected=True)
-    >>> X = X.astype({name: "category" for name in X if X[name].dtype == object or X[name].dtype == "str"})
-    >>> model = LGBMClassifier(n_estimators=60, num_leaves=7, verbose=-1)
+    >>> X = X.astype({name: "category" for name in X.select_dtypes(exclude="number")})
+    >>> model = LGBMClassifier(n_estimators=60, num_leaves=7, n_jobs=1, verbose=-1)
     >>> clf = FairLGBMClassifier(model, constraint="equal-opportunity", random_state=0)
     >>> clf = clf.fit(X, data.y, sensitive_features=data.groups)
     >>> bool(clf.gap_ < 0.05), clf.n_iter_
@@ -299,8 +294,8 @@ class FairXGBClassifier(BoostedClassifier):
     >>> from xgboost import XGBClassifier
     >>> data = load_compas()
     >>> X = data.features_frame(with_protected=True)
-    >>> X = X.astype({name: "category" for name in X if X[name].dtype == object or X[name].dtype == "str"})
-    >>> model = XGBClassifier(n_estimators=60, max_depth=3, enable_categorical=True)
+    >>> X = X.astype({name: "category" for name in X.select_dtypes(exclude="number")})
+    >>> model = XGBClassifier(n_estimators=60, max_depth=3, n_jobs=1, enable_categorical=True)
     >>> clf = FairXGBClassifier(model, constraint="equal-opportunity", random_state=0)
     >>> clf = clf.fit(X, data.y, sensitive_features=data.groups)
     >>> bool(clf.gap_ < 0.05), clf.n_iter_

@@ -18,6 +18,8 @@ from fairalm.boost.game import Answer, BoostGame
 from fairalm.exceptions import InputError
 
 NEARLY_ONE = float(np.nextafter(np.float32(1), np.float32(0)))  # LightGBM takes weights that are all 1 for none
+ROUNDS = {"num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round", "num_rounds", "nrounds"}
+ROUNDS |= {"num_boost_round", "max_iter"}  # other names of n_estimators
 BOOSTING = ("gbdt", "goss")  # the others weigh trees anew that are already there
 
 
@@ -32,6 +34,8 @@ class Engine:
         boosting, objective = settings.get("boosting", settings["boosting_type"]), settings["objective"]
         if boosting not in BOOSTING:
             raise InputError(f"The boosting_type of LightGBM must be 'gbdt' or 'goss' here; got {boosting!r}.")
+        if aliases := sorted(ROUNDS & set(settings)):
+            raise InputError(f"The rounds of LightGBM must be given as n_estimators here; got {aliases[0]!r}.")
         if objective not in (None, "binary"):
             raise InputError(f"The objective of LightGBM must be 'binary' or left out here; got {objective!r}.")
 

@@ -18,7 +18,7 @@ from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Predictor, play
-from fairalm.inputs import check_X, check_y
+from fairalm.inputs import check_settings, check_X, check_y
 from fairalm.methods import Method, Unconstrained
 from fairalm.outcome import Outcome
 from fairalm.parameters import MethodEstimator
@@ -231,12 +231,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
             ("n_folds", self.n_folds >= 2, "at least 2"),
             ("bound", self.bound > 0, "positive"),
         ]
-        for name, holds, expected in checks:
-            if not holds:
-                raise InputError(
-                    f"The '{name}' parameter of {type(self).__name__} must be {expected}. Got"
-                    f" {getattr(self, name)!r} instead."
-                )
+        check_settings(self, checks)
 
     def _template(self) -> Any:
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
