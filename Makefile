@@ -1,7 +1,9 @@
 # make demo   environment, install, and the main job on the data shipped in the package
 # make check  lint, types and the fast tests: for the inner loop
 # make test   everything that CI runs
-# make bench  the long measurements behind the pages in docs/
+# make bench  time, memory, error and gap against fairlearn, in a few minutes
+# make bench-full  the same in full, in up to 40 minutes: the tables of docs/speed.md
+# make bench-nets  the cost of a training step, of torchrun, and the nets of docs/nets.md
 # make reproduce NAME=tabular  an experiment of the paper: tabular, labels, celeba, verbs, xray, looks or theory
 # make screenshots  the screenshots of the report in docs/
 PYTHON ?= python3
@@ -11,7 +13,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints
 
 NAME ?= tabular
 
-.PHONY: demo check test bench reproduce screenshots lint types fast unit wheel clean help
+.PHONY: demo check test bench bench-full bench-nets reproduce screenshots lint types fast unit wheel clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -57,11 +59,17 @@ wheel: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(PIP) -e ".[bench]"
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/tabular.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/comparators.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py
+
+bench-full: $(VENV)/.dev
+	$(PIP) -e ".[bench]"
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py --full --write docs/speed.md docs/benchmarks.md
+
+bench-nets: $(VENV)/.dev
+	$(PIP) -e ".[bench]"
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py --write docs/nets.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/torchrun.py --write docs/scale.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/frontier_goals.py --parts compas,speed
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)
