@@ -176,8 +176,8 @@ def run(name, rehearse, models, python):
 
 
 def markdown(lines, *, timed):
-    order = {title: place for place, title in enumerate([*TITLES.values(), *SETTINGS, *CONTENDERS, "FairGBM"])}
-    lines = lines.sort_values(["table", "model"], key=lambda names: names.map(order))
+    order = list(dict.fromkeys([*TITLES.values(), *CONTENDERS, "FairGBM", *SETTINGS]))
+    lines = lines.sort_values(["table", "model"], key=lambda names: names.map(order.index))
     by = lines.groupby(["table", "model"], sort=False)
     figures = by[["error", "gap", "floor"]].mean().rename(columns={"error": "error, %", "gap": "gap, points"})
     if timed:

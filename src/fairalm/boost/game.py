@@ -21,7 +21,7 @@ from fairalm.moments import Moments, divide
 from fairalm.result import GroupChange, history_table
 from fairalm.selection import select_nvp
 
-EVERY = 2  # rounds from one dual step to the next; as good as 1 (benchmarks/boosting.py), at half the price
+EVERY = 2  # rounds from one dual step to the next: reading the scores is most of what the game costs
 
 
 class Answer(NamedTuple):
