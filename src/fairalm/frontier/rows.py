@@ -10,6 +10,7 @@ from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.frontier.program import Program
 from fairalm.frontier.sample import Sample
 
+MUCH = 1.5  # times as far is much further
 ROUNDING = 1e-9  # margins below minus this are below 0, however they are rounded
 
 
@@ -115,12 +116,12 @@ class Doubtful:
     def grow(self, prices: FloatArray, *, surely: bool = True) -> bool:
         """Add the rows that are predicted otherwise at new prices, and those near a tie there; False if none is.
 
-        Unless it must be `surely` so, prices that lie no further from the neighbour's than some that were seen to
-        change no other row are taken to change none.
+        Unless it must be `surely` so, prices that lie not much further from the neighbour's than some for which rows
+        were looked at are taken to change none.
         """
         n_groups = self.everything.sample.n_groups
         apart = float(abs(prices - self._prices).reshape(-1, n_groups).max(axis=1).sum())  # no margin moves further
-        if self.rows is self.everything or apart <= (self.reach if surely else self._furthest):
+        if self.rows is self.everything or apart <= (self.reach if surely else MUCH * self._furthest):
             return False
         self._furthest = max(self._furthest, apart)
         margins = self._margins_at(prices)

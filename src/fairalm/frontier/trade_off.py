@@ -22,7 +22,7 @@ from fairalm.measures import definition_of
 TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
 RATIOS = (100, 97.5, 95, 92.5, 90, 87.5, 85, 82.5, 80, 75, 70, 65, 60, 50, 40, 30, 20, 10, 5, 1)  # per cent
 
-LEAST_REACH = 0.01  # how far margins are from a guess between two points of the curve, about
+LEAST_REACH = 0.004  # how far margins are from a guess between two points of the curve, about
 MISSED = 0.02  # by which a limit must be missed for a warning; a tie of one row in a small group is less
 
 
