@@ -33,7 +33,9 @@ demo: $(VENV)/.demo
 
 check: lint types fast
 
-test: lint types wheel unit
+test: $(VENV)/.dev
+	$(MAKE) --no-print-directory -j 2 --output-sync lint types wheel
+	$(MAKE) --no-print-directory unit
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 """Lightning's Trainer against the plain loop on the same batches; checkpoints; logs; precision."""
 
+import re
 import subprocess
 import sys
 
@@ -169,8 +170,18 @@ def test_fairalm_nn_needs_no_framework():
     assert done.stderr.strip() == "[]"
 
 
-@pytest.mark.parametrize(("framework", "extra"), [("lightning", "lightning"), ("transformers", "huggingface")])
-def test_a_missing_framework_is_named_with_the_command(framework, extra):
-    code = f"import sys; sys.modules[{framework!r}] = None; import fairalm.nn.{extra}"
+def test_a_missing_framework_is_named_with_the_command():
+    code = """
+import sys
+for framework, extra in (("lightning", "lightning"), ("transformers", "huggingface")):
+    sys.modules[framework] = None
+    try:
+        __import__(f"fairalm.nn.{extra}")
+    except ImportError as error:
+        print(error)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stderr.strip().endswith(f'pip install "fairalm[{extra}]".')
+    assert re.findall(r"pip install .*", done.stdout) == [
+        'pip install "fairalm[lightning]".',
+        'pip install "fairalm[huggingface]".',
+    ], done.stderr
