@@ -94,7 +94,7 @@ class NewtonLogistic:
         return None
 
     def _residual(self, margin: FloatArray) -> FloatArray:
-        """Weight times probability less label, in the place of the margins."""
+        """Weight times (probability less label); overwrites the margins."""
         expit(margin, out=margin)
         margin -= self._positive
         margin *= self._weight
