@@ -102,6 +102,9 @@ def test_a_killed_run_goes_on_to_the_same_end(run, table, tmp_path, signal_name)
     code, _, err = run("train", table, *options, "-o", "r")
     assert code == 2
     assert "pass --resume" in err
+    code, _, err = run("train", table, *options, "-o", "r", "--resume", "--seed", 5)
+    assert code == 2
+    assert "in the checkpoint of" in err
     code, _, err = run("train", table, *options, "-o", "r", "--resume")
     assert code == 0, err
     code, _, err = run("train", table, *options, "-o", "whole")
