@@ -17,7 +17,8 @@ from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
-from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
+from fairalm.files import METRICS, AnyPath, write_csv, write_json
+from fairalm.folders import new_folder
 from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
