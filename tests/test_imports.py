@@ -15,7 +15,7 @@ ROOT = Path(fairalm.__file__).parent
 LAYERS = [
     {"arrays", "exceptions", "_coding", "_validation", "console", "progress"},
     {"files", "folders"},
-    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
+    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "tree_checks"},
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection"}
     | {"inputs", "parameters"},
