@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +24,8 @@ except ImportError:  # Windows: no lock
     fcntl = None
 
 OLD = ".old"  # ends the name of a folder that is being replaced
+LOCK, TEMPORARY = re.compile(r"\.(.+)\.lock"), re.compile(r"\.(.+)\.(?:lock|[0-9a-f]{32}(?:\.old)?)")
+FORGOTTEN = 3600.0  # seconds after which nobody writes a temporary file any more
 _locked: set[Path] = set()  # by this process
 
 
@@ -104,6 +108,23 @@ def locked(path: AnyPath, *, wait: bool = False) -> Iterator[None]:
 def leftovers(path: Path) -> list[Path]:
     """What killed processes left of writing the folder `path`, unless one is writing it now."""
     return sorted(left for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 32}*") if left.is_dir())
+
+
+def clean(folder: Path) -> list[Path]:
+    """Tidy after every killed process that wrote into a folder; returns what was deleted or put back.
+
+    What a running process has locked stays, and so does a temporary file that changed within the last hour.
+    """
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}: check the path.")
+    found = {entry: match[1] for entry in sorted(folder.iterdir()) if (match := TEMPORARY.fullmatch(entry.name))}
+    for name in dict.fromkeys(found.values()):
+        with suppress(InputError), locked(folder / name):  # an error: it is being written
+            pass
+    for entry in found:
+        if entry.is_file() and not LOCK.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > FORGOTTEN:
+            entry.unlink()
+    return [entry for entry in found if not entry.exists()]
 
 
 def tidy(path: Path) -> None:

@@ -26,6 +26,7 @@ def test_a_net_on_a_table(run, table, tmp_path):
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == [
         "config.json",
         "history.csv",
+        "manifest.json",
         "metrics.json",
         "model.skops",
         "report.html",

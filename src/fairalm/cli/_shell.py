@@ -29,6 +29,8 @@ COMMANDS = {
     "report": "Write one page about one or more runs, to read, to mail and to print.",
     "card": "Write a model card in Markdown, as the Hugging Face hub reads it.",
     "cam": "Show where nets look, and measure it.",
+    "check": "Check that every file of a run is as it was written.",
+    "clean": "Remove what killed commands left in a folder.",
     "list": "List data sets, constraints, methods and estimators by name.",
 }
 
