@@ -1,4 +1,4 @@
-"""``python -m fairalm`` and the command ``fairalm``. An interrupt ends them in one line, also while they are imported."""
+"""``python -m fairalm`` and the command ``fairalm``; an interrupt ends in one line, also while they are imported."""
 
 import os
 import signal
