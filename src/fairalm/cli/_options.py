@@ -75,6 +75,7 @@ SOURCE: dict[str, Any] = {
     ),
     "rows": number(int | None, "Read a random sample of N rows; of files, .parquet only.", min=1),
     "merge_below": number(int | None, "Merge groups of fewer than N rows into 'other'.", min=1),
+    "rows_are": text("WORD", "What the rows are, in the plural: people, birds, loans."),
     "data_dir": text("DIR", "Folder with the official files of a data set by name."),
     "download": Annotated[bool, Option("--download", help="Fetch 'law', which is not shipped, if it is not there.")],
 }

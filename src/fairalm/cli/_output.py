@@ -39,20 +39,20 @@ def count(number: int, noun: str) -> str:
 
 
 def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
-    """Print how many people there are by group, then some lines, then the constraint."""
-    positive, parts = samples.data.y, samples.groups.apart
+    """Print how many rows there are by group, then some lines, then the constraint."""
+    positive, parts, rows_are = samples.data.y, samples.groups.apart, samples.rows_are
     weight = np.ones(len(positive)) if samples.weights is None else samples.weights
     share = percent(np.average(positive, weights=weight))
     say(
-        f"{samples.data.name}: {len(positive):,} people, {share} with {samples.label}; protected:"
+        f"{samples.data.name}: {len(positive):,} {rows_are}, {share} with {samples.label}; protected:"
         f" {', '.join(samples.data.protected)}."
     )
     if samples.n_dropped:
-        say(f"Left out: {samples.n_dropped:,} people without a protected value.")
+        say(f"Left out: {samples.n_dropped:,} {rows_are} without a protected value.")
     if samples.weight is not None:
         say(weight_sentence(samples.weight))
     print_table(
-        ["group", "people", "share", samples.label],
+        ["group", rows_are, "share", samples.label],
         [
             (name, f"{size:,}", percent(own.sum() / weight.sum()), percent(own @ positive / own.sum()))
             for part in parts
@@ -143,7 +143,7 @@ def write_picture(run: Path, picture: Path) -> str:
     try:
         facts = gather([run])
         curve = facts["frontier"]
-        title = f"{facts['title']}. {curve['title']} Training people, out of fold, with 95 % intervals."
+        title = f"{facts['title']}. {curve['title']} Training rows, out of fold, with 95 % intervals."
         if curve["outside"]:
             title += f" Above the picture: {'; '.join(curve['outside'])}."
         write_figure(picture, facts, "frontier", title=title)

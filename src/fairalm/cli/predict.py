@@ -62,7 +62,8 @@ def predict(
     if as_json:
         print_json({"out": out, "rows": n_rows, "positive": config["positive"], "share": share})
         return
-    say_path(f"{n_rows:,} people, {percent(share)} predicted {config['target']} = {config['positive']}.")
+    label = f"{config['target']} = {config['positive']}"
+    say_path(f"{n_rows:,} {config['rows_are']}, {percent(share)} predicted {label}.")
     say_path(f"Written to {out}: the columns of {data}, prediction{', score' if count.has_score else ''}")
 
 

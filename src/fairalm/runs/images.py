@@ -56,7 +56,7 @@ def read_image_source(source: Source, progress: bool) -> tuple[Samples, ImageDat
     data = data.rows(kept) if n_dropped else data
     table = Dataset(data.name, data.frame, data.target, data.positive, data.protected, ("file",))
     labels = np.array(data.frame[data.target].tolist())
-    samples = Samples(table, data.frame[["file"]], labels, groups, n_dropped=n_dropped)
+    samples = Samples(table, data.frame[["file"]], labels, groups, n_dropped=n_dropped, rows_are=source.rows_are)
     # one column with the groups as they are after crossing, merging and dropping
     column = " × ".join(data.protected)
     return samples, replace(data, frame=data.frame.assign(**{column: samples.group_names}), protected=(column,))

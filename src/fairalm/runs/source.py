@@ -57,8 +57,13 @@ class Source:
     rows: int | None = None  # read a random sample of so many rows; of files, .parquet only
     image_column: str | None = None  # images only: column with the file paths, relative to the folder of `data`
     image_size: int | None = None  # images only: pixels on a side
+    rows_are: str = "people"  # what the rows are, in the plural, for the page and what is printed
 
     def __post_init__(self) -> None:
+        if not self.rows_are.strip() or not self.rows_are.isprintable():
+            raise InputError(
+                f"{{rows_are}} must be a word in the plural, such as people; got {self.rows_are!r}.", rows_are=None
+            )
         check_parameter("missing", self.missing, MISSING)
         check_parameter("attributes", self.attributes, ATTRIBUTES)
 
@@ -98,6 +103,7 @@ class Source:
             with_protected=with_protected,
             n_dropped=len(table) - len(kept),
             weight=self.weight,
+            rows_are=self.rows_are,
         )
 
     def _read(self) -> tuple[pd.DataFrame, Dataset | None]:
@@ -141,6 +147,7 @@ class Samples:
     with_protected: bool = False
     n_dropped: int = 0
     weight: str | None = None  # column of the weights
+    rows_are: str = "people"  # what the rows are, in the plural
 
     @property
     def label(self) -> str:
@@ -173,9 +180,9 @@ class Samples:
 
     @property
     def question(self) -> dict[str, Any]:
-        """For metrics.json: which label, which protected columns, and whether the model sees them."""
+        """For metrics.json: what the rows are, which label, which protected columns, and whether the model sees them."""
         roles = {name: getattr(self.data, name) for name in ("target", "positive", "protected")}
-        return roles | {"with_protected": self.with_protected}
+        return roles | {"with_protected": self.with_protected, "rows_are": self.rows_are}
 
     def subset(self, rows: IntArray) -> Samples:
         """Some of the rows."""
