@@ -16,6 +16,7 @@ import typer
 from fairalm._validation import Groups
 from fairalm.console import is_terminal, print_table, say
 from fairalm.constraints import Constraint
+from fairalm.datasets import name_of
 from fairalm.exceptions import InputError
 from fairalm.files import new_file, to_json
 from fairalm.measures.text import percent
@@ -47,6 +48,8 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
         f"{samples.data.name}: {len(positive):,} {rows_are}, {share} with {samples.label}; protected:"
         f" {', '.join(samples.data.protected)}."
     )
+    if samples.positive_guessed:
+        say(f"That {samples.label} is the positive label is a guess, the larger of two: --positive names another.")
     if samples.n_dropped:
         say(f"Left out: {samples.n_dropped:,} {rows_are} without a protected value.")
     if samples.weight is not None:
@@ -91,7 +94,7 @@ def new_run(out: Path | None, source: Source, settings: Settings) -> Path:
     """The folder of a run: the given one, or one named after what is trained."""
     if out is not None:
         return out
-    name, chosen = re.sub(r"[^\w.-]+", "-", Path(source.data).stem), settings.to_dict()
+    name, chosen = re.sub(r"[^\w.-]+", "-", name_of(source.data)), settings.to_dict()
     return Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
 
 

@@ -12,8 +12,9 @@ from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.frontier import Choice, FrontierSettings
 from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
-from fairalm.runs.source import Samples, Source
+from fairalm.runs.source import Source
 
 __all__ = [
     "Audit",
