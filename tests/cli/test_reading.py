@@ -110,7 +110,7 @@ def test_names_are_refused(run, people, tmp_path):
     for command in ("train", "frontier", "compare"):
         code, _, err = run(command, "people.csv", *BASE)
         assert code == 2
-        assert "leave out column 'town' (600 different texts in 600 rows), 'name' (600 " in err
+        assert "leave out 'town' (600 different texts in 600 rows), 'name' (600 " in err
         assert "with --drop town --drop name." in err
     assert run("train", "people.csv", *BASE, "--drop", "town", "--drop", "name")[0] == 0
 

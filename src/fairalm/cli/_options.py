@@ -29,6 +29,9 @@ Data = Annotated[str, Argument(metavar="DATA", help=f"{FILES}, or one of: {', '.
 Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
+Mlflow = Annotated[
+    bool, Option("--mlflow", help="Log the run to MLflow too: settings, figures and the folder, with the model in it.")
+]
 OutFile = Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="File to write as well.")]
 NewRun = Annotated[
     Path | None,
