@@ -49,7 +49,7 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
         f" {', '.join(samples.data.protected)}."
     )
     if samples.positive_guessed:
-        say(f"That {samples.label} is the positive label is a guess, the larger of two: --positive names another.")
+        say(f"The positive label, {samples.label}, is a guess, the larger of the two: name it with --positive.")
     if samples.n_dropped:
         say(f"Left out: {samples.n_dropped:,} {rows_are} without a protected value.")
     if samples.weight is not None:

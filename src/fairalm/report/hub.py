@@ -36,7 +36,8 @@ def metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
         for key, title, figure in measured
         if figure["value"] is not None
     ]
-    named = {"model_name": _printable(facts["runs"][model["run"]]["name"]), "eval_results": results} if results else {}
+    name = _printable(facts["runs"][model["run"]]["name"])
+    named: Any = {"model_name": name, "eval_results": results} if results else {}  # the hub refuses no results
     tags = ["fairness", "fairalm", constraint["name"]]
     data = ModelCardData(library_name="fairalm", pipeline_tag=task, tags=tags, **named)
     return f"---\n{data.to_yaml()}\n---"

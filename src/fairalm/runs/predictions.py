@@ -63,7 +63,7 @@ def predict_batches(
     The parts are tables of pyarrow with the types of the files, or a single data frame.
     """
     config, point = _config(run, choice)
-    table, _ = open_data(data, config["data_dir"], **_csv(config, csv))
+    table, _ = open_data(data, config["data_dir"], False, **_csv(config, csv))
     if not isinstance(table, ParquetTable) or config["estimator"] in IMAGE_NETS:
         yield predict(run, data, choice, trusted=trusted, **csv)
         return

@@ -177,7 +177,7 @@ class Source:
 
 def read_data(data: str, data_dir: str | None = None, **csv: str) -> pd.DataFrame:
     """Read a file, or a data set by name."""
-    table, _ = open_data(data, data_dir, **csv)
+    table, _ = open_data(data, data_dir, False, **csv)
     return table.read(table.names)
 
 

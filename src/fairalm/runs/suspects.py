@@ -34,11 +34,14 @@ def _texts(X: pd.DataFrame) -> list[str]:
 def _refuse_texts(X: pd.DataFrame) -> None:
     counts = {name: (X[name].nunique(), int(X[name].notna().sum())) for name in _texts(X)}
     ids = [name for name, (distinct, n) in counts.items() if n >= FEWEST and distinct > DISTINCT * n]
+    for name in ids:
+        if (decimal := _decimal(X[name])) is not None:
+            raise InputError(
+                f"Column {name!r} holds decimal commas, such as {decimal!r}: pass {{decimal}}.", decimal=","
+            )
     if ids:
         shown = ", ".join("{!r} ({:,} different texts in {:,} rows)".format(name, *counts[name]) for name in ids)
-        raise InputError(
-            f"A model learns nothing from names and ids: leave out column {shown} with {{drop}}.", drop=ids
-        )
+        raise InputError(f"A model learns nothing from names and ids: leave out {shown} with {{drop}}.", drop=ids)
 
 
 def _row_numbers(X: pd.DataFrame) -> list[ColumnWarning]:
@@ -61,17 +64,20 @@ def _row_numbers(X: pd.DataFrame) -> list[ColumnWarning]:
 
 
 def _decimals(X: pd.DataFrame) -> list[ColumnWarning]:
-    found = []
-    for name in _texts(X):
-        values = X[name].dropna().astype(str).head(1000)
-        if len(values) and values.str.fullmatch(DECIMALS).all():
-            found.append(
-                ColumnWarning(
-                    f"column {name!r} holds text such as {values.iloc[0]!r}: if these are numbers, pass {{decimal}}.",
-                    decimal=",",
-                )
-            )
-    return found
+    examples = {name: _decimal(X[name]) for name in _texts(X)}
+    return [
+        ColumnWarning(
+            f"column {name!r} holds text such as {example!r}: if these are numbers, pass {{decimal}}.", decimal=","
+        )
+        for name, example in examples.items()
+        if example is not None
+    ]
+
+
+def _decimal(column: pd.Series[Any]) -> str | None:
+    """The first value of a column of numbers with decimal commas; None of another."""
+    values = column.dropna().astype(str).head(1000)
+    return str(values.iloc[0]) if len(values) and values.str.fullmatch(DECIMALS).all() else None
 
 
 def _revealing(X: pd.DataFrame, protected: pd.Series[Any]) -> list[ColumnWarning]:
@@ -81,7 +87,7 @@ def _revealing(X: pd.DataFrame, protected: pd.Series[Any]) -> list[ColumnWarning
     for name in X.columns:
         share = revealed(X[name], groups, len(values))
         if share >= REVEALED:
-            reason = f"knowing it leaves {100 * (1 - share):.1f} % of the mistakes of a guess"
+            reason = f"with it, a guess makes {100 * share:.1f} % fewer mistakes"
         elif _is_named_after(str(name), str(protected.name)):
             reason = "it is named after it"
         else:
