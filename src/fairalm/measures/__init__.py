@@ -19,19 +19,28 @@ from fairalm.measures.gaps import (
     measures_of,
     predictive_parity,
 )
-from fairalm.measures.intervals import difference_interval, range_interval, rate_interval, ratio_interval
+from fairalm.measures.intervals import (
+    difference_interval,
+    quotient_interval,
+    range_interval,
+    rate_interval,
+    ratio_interval,
+)
 from fairalm.measures.measure import Measure, people_to_settle
 from fairalm.measures.rates import RATES, GroupRates, group_rates
 from fairalm.measures.scorers import make_gap_scorer
+from fairalm.measures.significance import Against, compare_to_reference, holm
 
 __all__ = [
     "MEASURES",
     "RATES",
+    "Against",
     "Counts",
     "GroupRates",
     "Measure",
     "Tally",
     "bin_scores",
+    "compare_to_reference",
     "ddp",
     "definition_of",
     "deo",
@@ -45,6 +54,7 @@ __all__ = [
     "error_parity",
     "fpr_gap",
     "group_rates",
+    "holm",
     "limit_of",
     "make_gap_scorer",
     "measure_all",
@@ -53,6 +63,7 @@ __all__ = [
     "merge_bins",
     "people_to_settle",
     "predictive_parity",
+    "quotient_interval",
     "range_interval",
     "rate_interval",
     "rates_entry",

@@ -116,6 +116,30 @@ def ratio_interval(
     return _where_any(pair, np.minimum(smallest_low, 1.0), 1.0 / np.maximum(largest_inverse, 1.0))
 
 
+def quotient_interval(
+    k0: npt.ArrayLike, n0: npt.ArrayLike, k1: npt.ArrayLike, n1: npt.ArrayLike, level: float = 0.95
+) -> Interval:
+    """Interval for the ratio of two rates, p0 / p1, which may be above 1.
+
+    With r = p0 / p1 and the ends l, u of :func:`rate_interval`, the lower end is the smaller root r of
+    ``(p0 - r p1)^2 = (p0 - l0)^2 + r^2 (u1 - p1)^2``; the upper end is one over the lower end of p1 / p0, and infinite
+    where that is 0. Counts broadcast. An empty cell gives NaN.
+
+    Examples
+    --------
+    >>> low, high = quotient_interval(48, 80, 56, 70)
+    >>> print(f"[{low:.3f}, {high:.3f}]")
+    [0.600, 0.929]
+    """
+    z = _critical(level)
+    k, n = (
+        np.stack(np.broadcast_arrays(*(np.asarray(part, float) for part in pair)), -1) for pair in ((k0, k1), (n0, n1))
+    )
+    lows = _ratio_low(k, n, z)
+    with np.errstate(divide="ignore"):
+        return lows[..., 0, 1][()], (1.0 / lows[..., 1, 0])[()]
+
+
 def _critical(level: float, n_pairs: Any = 1) -> Any:
     """Two-sided normal critical value, at Šidák's level when `n_pairs` intervals must hold together."""
     if not 0 < level < 1:
