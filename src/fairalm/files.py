@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AnyPath = str | os.PathLike[str]
-METRICS = "metrics.json"  # the file that marks a folder as a run
+METRICS, AUDIT, LL144 = MARKS = "metrics.json", "audit.json", "ll144.json"  # files that mark a folder as ours
 
 
 def cache_dir() -> Path:
@@ -112,8 +112,9 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
     if path.is_symlink() or path.exists():
         if not overwrite:
             raise InputError(f"{path} exists: choose another folder, or pass {{overwrite}}.", overwrite=True)
-        is_run = path.is_dir() and not path.is_symlink() and ((path / METRICS).is_file() or not any(path.iterdir()))
-        if not is_run:
+        is_folder = path.is_dir() and not path.is_symlink()
+        is_ours = is_folder and (any((path / mark).is_file() for mark in MARKS) or not any(path.iterdir()))
+        if not is_ours:
             raise InputError(f"{path} is not a run of fairalm, so it is not overwritten: choose another folder.")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     for refused, code in ((not parent.is_dir(), errno.ENOTDIR), (not os.access(parent, os.W_OK), errno.EACCES)):
@@ -125,7 +126,7 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
 def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
     """Fill a temporary folder that is moved to `path` when the block ends; after an error it is deleted.
 
-    `path` must be free. With `overwrite` it may be a run (a folder that holds a metrics.json) or an empty folder.
+    `path` must be free. With `overwrite` it may be an empty folder, or a run or an audit: one with a file of `MARKS`.
     """
     path = Path(path)
     check_new_folder(path, overwrite=overwrite)

@@ -15,7 +15,7 @@ from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures.rates import GroupRates, binarize, count
 from fairalm.measures.totals import Totals
-from fairalm.measures.weights import WrongWeights
+from fairalm.measures.weights import WrongWeights, weight_numbers
 
 Column = tuple[IntArray, Sequence[Hashable]]  # the place of each row's value among the distinct ones; -1 if missing
 
@@ -140,7 +140,8 @@ class Tally:
         self._sums += [Fraction(0)] * n_new
         self._squares += [Fraction(0)] * n_new
         if weight is not None:
-            numbers = self._numbers(weight)
+            numbers = weight_numbers(weight, f"Column {self.weight!r}")
+            self._wrong.add(numbers)
             kept = np.isfinite(numbers) & (numbers > 0)
             numbers, codes = numbers[kept], codes[kept]
             totals = Totals.of(numbers, codes, len(lines))
@@ -173,14 +174,6 @@ class Tally:
         known = self._values[name]
         places = [known.setdefault(value, len(known)) for value in values]
         return np.array([*places, -1], dtype=np.int64)[codes]
-
-    def _numbers(self, weight: Any) -> FloatArray:
-        try:
-            numbers = np.asarray(weight, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"Column {self.weight!r} must hold numbers: {error}.") from None
-        self._wrong.add(numbers)
-        return numbers
 
 
 def _combine(columns: Sequence[Column]) -> tuple[IntArray, IntArray]:
