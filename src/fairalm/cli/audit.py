@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +16,9 @@ from fairalm.cli._output import print_json, working
 from fairalm.console import say_path
 from fairalm.exceptions import InputError
 from fairalm.files import AUDIT, LL144, check_new_folder
-from fairalm.report.audit_page import write_audit_page, write_ll144_page
+from fairalm.report.audit_page import write_audit_page
 from fairalm.report.facts import MIN_CELL
+from fairalm.report.ll144_page import write_ll144_page
 from fairalm.runs import Decisions, LocalLaw144, ll144
 from fairalm.runs import audit as measure
 from fairalm.runs.audits import TABLES
@@ -128,7 +128,8 @@ def audit(
     if out is not None:
         check_new_folder(out, overwrite=overwrite)
     with working(f"reading {given.data}"):
-        done: Any = ll144(given, law, command=opt.typed(context)) if is_law else measure(given, command=opt.typed(context))
+        command = opt.typed(context)
+        done: Any = ll144(given, law, command=command) if is_law else measure(given, command=command)
         written = [] if out is None else _write(done, out, overwrite, is_law, min_cell)
     if as_json:
         print_json({**({} if out is None else {"out": out}), **done.facts})

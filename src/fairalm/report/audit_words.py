@@ -9,6 +9,7 @@ from fairalm.measures import Measure
 from fairalm.measures.text import percent, points, with_interval
 
 SIGNIFICANT = 0.05  # p-value after Holm's correction
+FEW = 30  # rows of the reference group; fewer make every ratio rough
 RATES = {  # of a comparison: what is done to the people, and what its rate is called
     "selection": ("selected", "share selected (selection rate)"),
     "scoring": ("scored above the median", "share with a score above the median (scoring rate)"),
@@ -46,13 +47,15 @@ def answer(what: str, table: Mapping[str, Any]) -> str:
         return f"Cannot tell: {ratio['note'] or difference['note']}."
     own, reference = table["groups"][group], table["reference"]
     rates = f"{percent(own['rate']['value'])} against {percent(table['groups'][reference]['rate']['value'])}"
-    against = own["against"]
-    times = with_interval(against["ratio"], against["ratio_low"], against["ratio_high"], 2, unit="", scale=1)
-    least = "The smallest ratio: " if len(table["groups"]) > 2 else ""
-    return (
-        f"{lead(table)} {least}{group} are {done} at {times} times the rate of {reference} ({rates})."
-        f" {ratio_sentence(table)}"
-    )
+    times, least = _times(own["against"], ratio), "Least of all groups, " if len(table["groups"]) > 2 else ""
+    said = f"{least}{group} are {done} at {times} times the rate of {reference} ({rates})."
+    return f"{lead(table)} {said} {ratio_sentence(table)}"
+
+
+def _times(against: Mapping[str, Any], ratio: Mapping[str, Any]) -> str:
+    """The smallest ratio with the interval that it is judged by; above 1, where it is not judged, with its own."""
+    ends = (ratio["low"], ratio["high"]) if against["ratio"] < 1 else (against["ratio_low"], against["ratio_high"])
+    return with_interval(against["ratio"], *ends, 2, unit="", scale=1)
 
 
 def lead(table: Mapping[str, Any]) -> str:
@@ -102,9 +105,11 @@ def test_words(against: Mapping[str, Any] | None) -> str:
 def chance(p: float) -> str:
     """A p-value as a number of cases.
 
-    >>> chance(0.005), chance(0.12), chance(1e-9)
-    ('5 in 1,000', '12 in 100', 'under 1 in a million')
+    >>> chance(0.005), chance(0.12), chance(1e-9), chance(0.7)
+    ('5 in 1,000', '12 in 100', 'under 1 in a million', 'over 1 in 2')
     """
+    if p > 0.5:
+        return "over 1 in 2"
     for cases in (100, 1000, 10_000, 100_000, 1_000_000):
         if (count := round(p * cases)) >= 1:
             return f"{count} in {cases:,}"
@@ -125,9 +130,13 @@ def worst_group(table: Mapping[str, Any]) -> str | None:
 
 def reference_sentence(table: Mapping[str, Any]) -> str:
     """Which group is the reference, and why."""
+    name = table["reference"]
     if table["reference_is"] == "given":
-        return f"Compared with {table['reference']}."
-    return f"Compared with {table['reference']}, the group with the highest rate."
+        return f"Compared with {name}."
+    said = f"Compared with {name}, the group with the highest rate."
+    if (n := table["groups"][name]["n"]) < FEW:
+        said += f" It has only {n}: name another group with --reference for a firmer comparison."
+    return said
 
 
 def unknown_sentence(what: str, table: Mapping[str, Any], rows_are: str) -> str:

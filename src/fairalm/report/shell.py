@@ -44,7 +44,7 @@ def html_page(
     filled = {
         "TITLE": html.escape(title),
         "NOSCRIPT": html.escape(noscript),
-        "STYLE": _part("page.css"),
+        "STYLE": style(),
         "BODY": _part(f"{kind}.html"),
         "FACTS": script_json(facts),
         "CHARTS": script_json({name: json.loads(_compiled(to_json(spec))) for name, spec in charts.items()}),
@@ -54,6 +54,11 @@ def html_page(
     }
     pieces = _part("base.html").split("@@")  # once, so that the content itself is not searched for marks
     return "".join(filled[piece] if position % 2 else piece for position, piece in enumerate(pieces))
+
+
+def style() -> str:
+    """The style of every page."""
+    return _part("page.css")
 
 
 def script_json(value: Any) -> str:

@@ -67,7 +67,8 @@ function axis(most) {
 
 // A picture of shares in a table, a row per group: an arrow from `before` to `after`, whose interval is the pale bar.
 // A row is {name, before, after, text}: the first two {value, low, high}, or null where hidden; `text` as in table().
-function arrows(caption, head, rows, attributes = {}) {
+// A dashed line is drawn at the share `limit`, if there is one.
+function arrows(caption, head, rows, attributes = {}, limit = null) {
   const svg = (tag, attributes, children = []) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -81,6 +82,7 @@ function arrows(caption, head, rows, attributes = {}) {
   const mark = (x, path, name) => svg("svg", { x: at(x), y: 13, width: 1, height: 1, overflow: "visible" }, [svg("path", { d: path, class: name })]);
   const picture = ({ before, after }) => {
     const drawn = ticks.map((x) => svg("line", { x1: at(x), x2: at(x), y1: 0, y2: 26, class: "tick" }));
+    if (limit !== null) drawn.push(svg("line", { x1: at(limit), x2: at(limit), y1: 0, y2: 26, class: "limit" }));
     const from = before ? before.value : null, to = after ? after.value : null, is_both = from !== null && to !== null;
     if (after && after.low !== null) drawn.push(line(after.low, after.high, "interval"));
     if (is_both) drawn.push(line(from, to, "shaft"));
