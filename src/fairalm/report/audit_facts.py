@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.measures import MEASURES
-from fairalm.measures.text import interval, percent, with_interval
+from fairalm.measures.text import interval, percent
 from fairalm.report import audit_words as words
 from fairalm.report.audit_cells import exact_groups, shown_count, shown_groups
 from fairalm.report.models import figure
@@ -36,6 +36,7 @@ def audit_facts(audit: Mapping[str, Any], min_cell: int) -> Facts:
         "title": words.question(audit),
         "min_cell": min_cell,
         "about": _about(audit, has_hidden),
+        "outcome": tables[0]["outcome"],
         "tables": tables,
         "outcomes": _outcomes(audit, min_cell),
         "thresholds": [_thresholds(table, min_cell) for table in audit["thresholds"]],
@@ -62,7 +63,6 @@ def table_facts(
         "attribute": table["attribute"],
         "heading": f"{words.RATES[what][1].capitalize()}, by {table['attribute']}",
         "rate": words.RATES[what][1],
-        "done": words.RATES[what][0],
         "lead": words.lead(own) if can_compare else "Cannot be shown.",
         "answer": words.answer(what, own) if can_compare else _cannot_show(min_cell),
         "outcome": _outcome(own) if can_compare else "undefined",
@@ -81,11 +81,10 @@ def table_facts(
 def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool, is_reference: bool) -> Facts:
     """The row of a group: counts, rate, ratio and test, as texts and as numbers to draw."""
     rate, against = group["rate"], group["against"]
-    row: Facts = {"name": name, "is_reference": is_reference, "people": HIDDEN, "selected": HIDDEN, "rate": None}
-    row |= {"rate_text": [HIDDEN, ""], "ratio": [HIDDEN, ""], "test": ""}
+    row: Facts = {"name": name, "counts": "", "rate": None, "rate_text": [HIDDEN, ""], "ratio": [HIDDEN, ""], "test": ""}
     if band is None:
         return row
-    row |= {"people": f"{group['n']:,}", "selected": shown_count(band)}
+    row["counts"] = f"{shown_count(band)} of {group['n']:,}"
     if band[0] == band[1]:
         row["rate"] = {end: rate[end] for end in ("value", "low", "high")}
         row["rate_text"] = _with_interval(rate) if rate["value"] is not None else ["nobody", ""]
@@ -121,19 +120,14 @@ def _outcome(table: Mapping[str, Any]) -> str:
     return "not met" if first == "No." else "met" if first.startswith("Yes") else "cannot tell"
 
 
-def _verdicts(table: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[Facts]:
+def _verdicts(table: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[str]:
     """The smallest ratio and the largest difference of all groups, also of those that are not shown themselves."""
-    rows = []
-    for name, kind, limit in (
-        ("ratio", "smallest ratio", "at least 0.8 (four-fifths)"),
-        ("difference", "largest difference", f"at most {100 * table['difference']['limit']:.3g} points"),
-    ):
+    lines = []
+    for name, kind in (("ratio", "Smallest ratio"), ("difference", "Largest difference")):
         shown = figure(table[name], has_hidden, min_cell)
-        if shown["value"] is not None and name == "ratio":
-            shown["text"] = with_interval(*(shown[end] for end in ("value", "low", "high")), 2, unit="", scale=1)
-        verdict = "" if shown["value"] is None else table[name]["verdict"]
-        rows.append({"name": kind, "text": shown["text"], "limit": limit, "verdict": verdict})
-    return rows
+        own = {**table[name], **{end: shown[end] for end in ("value", "low", "high")}, "note": shown["text"]}
+        lines.append(words.verdict_line(own, kind))
+    return lines
 
 
 def _outcomes(audit: Mapping[str, Any], min_cell: int) -> list[Facts]:

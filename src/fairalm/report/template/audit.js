@@ -1,38 +1,44 @@
-// the answer of each table, the most important first
+// the answers to the question; those about scores stand with their tables if there are decisions too
+const first = facts.tables.filter((t) => t.rate === facts.tables[0].rate);
+
 function answers() {
-  const shown = facts.tables.map((t) => make("p", null, { dir: "auto", "data-outcome": t.outcome },
-    facts.tables.length > 1 ? [make("strong", `${capital(t.attribute)}: `), t.answer] : [make("strong", t.answer)]));
+  const shown = first.map((t) => make("p", null, { dir: "auto" },
+    first.length > 1 ? [make("strong", `${capital(t.attribute)}: ${t.lead}`), t.answer.slice(t.lead.length)] : [make("strong", t.answer)]));
   put("answers", ...shown);
-  $("verdict").dataset.outcome = facts.tables[0].outcome;
+  $("verdict").dataset.outcome = facts.outcome;
   $("about").textContent = facts.about;
 }
 
-// a picture in a table, a row per group, and below it the figures
+// a picture in a table, a row per group, with its ratio and test
 function comparison(t, place) {
-  const rows = t.groups.map((g) => ({
-    name: g.is_reference ? [g.name, "reference"] : g.name, before: null, after: g.rate, text: g.rate_text,
-  }));
-  const picture = arrows(`${capital(t.rate)} with 95 % intervals`, [t.attribute, "share"], rows, {}, t.limit);
-  const cells = t.groups.map((g) => [g.name, g.people, g.selected, g.ratio, make("span", g.test, { class: "words" })]);
-  const head = [t.attribute, "all", t.done, ["ratio", "to the reference's rate"], ["test", "of the difference"]];
-  const figures = make("div", null, { class: "scroll", id: `figures-${place}` }, [table(null, head, cells, { class: "figures" })]);
-  const verdicts = table("All groups together", ["", "figure", "limit", "verdict"],
-    t.verdicts.map((v) => [v.name, v.text, v.limit, v.verdict]));
+  const rows = t.groups.map((g) => ({ name: [g.name, g.counts], before: null, after: g.rate, text: g.rate_text }));
+  const picture = arrows(null, [t.attribute, "share"], rows, {}, t.limit);
+  picture.classList.add("tested");
+  const cell = (tag, [text, small], more = {}) => make(tag, text, more, [make("small", small)]);
+  const [head, ...body] = picture.querySelectorAll("tr");
+  head.append(cell("th", ["ratio", "to the reference"], { scope: "col" }), cell("th", ["test", "of the difference"], { scope: "col" }));
+  body.forEach((row, i) => row.append(cell("td", t.groups[i].ratio), make("td", t.groups[i].test)));
   const box = make("section", null, { "aria-labelledby": `h-table-${place}` }, [
-    make("h2", t.heading, { id: `h-table-${place}`, dir: "auto" }), picture,
-    make("p", `${t.reference} ${t.unknown}`, { class: "quiet", dir: "auto" }), figures,
-    make("div", null, { class: "scroll" }, [verdicts]),
+    make("h2", t.heading, { id: `h-table-${place}`, dir: "auto" }),
+    ...(first.includes(t) ? [] : [make("p", t.answer, { dir: "auto" })]), picture,
+    make("p", `${t.reference} ${t.unknown}`, { class: "quiet", dir: "auto" }),
+    make("ul", null, {}, t.verdicts.map((text) => make("li", text))),
   ]);
   $("tables").append(box);
 }
 
+const scrolling = (...children) => make("div", null, { class: "scroll" }, children);
+
 function outcomes() {
   if (!facts.outcomes.length) { $("outcomes").remove(); return; }
-  for (const t of facts.outcomes)
-    $("outcome-tables").append(
-      make("h3", capital(t.attribute), { dir: "auto" }),
-      make("div", null, { class: "scroll" }, [table(null, [t.attribute, ...t.head], t.rows)]),
-      make("div", null, { class: "scroll" }, [table(null, ["difference between groups", "figure", "verdict"], t.gaps)]));
+  facts.outcomes.forEach((t, i) => {
+    const fold = make("details", null, i ? { "data-print": "no" } : { open: "" }, [
+      make("summary", `By ${t.attribute}`, { dir: "auto" }),
+      scrolling(table(null, [t.attribute, ...t.head], t.rows)),
+      scrolling(table(null, ["difference between groups", "figure", "verdict"], t.gaps))]);
+    fold.addEventListener("toggle", () => fold.querySelectorAll(".scroll").forEach(reach));
+    $("outcome-tables").append(fold);
+  });
 }
 
 function thresholds() {
@@ -41,7 +47,8 @@ function thresholds() {
     const chart = make("div", null, { class: "chart" });
     const head = [t.attribute, ...t.points.map((p) => [p.threshold, `decile ${p.decile}`])];
     const rows = t.groups.map((name, i) => [name, ...t.points.map((p) => (p.shares[i] === null ? "hidden" : percent(p.shares[i], 0)))]);
-    const fold = make("details", null, {}, [make("summary", `By ${t.attribute} as a table`), make("div", null, { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table, scrolls" }, [table(null, head, rows)])]);
+    const fold = make("details", null, { "data-print": "no" }, [make("summary", `By ${t.attribute} as a table`), scrolling(table(null, head, rows))]);
+    fold.addEventListener("toggle", () => fold.querySelectorAll(".scroll").forEach(reach));
     $("threshold-tables").append(make("h3", capital(t.attribute), { dir: "auto" }), chart, fold);
     if (!(`thresholds-${t.attribute}` in charts)) { chart.remove(); return []; }
     const points = t.points.flatMap((p) => t.groups.map((group, i) => ({
@@ -59,7 +66,5 @@ outcomes();
 list("method", facts.method);
 list("limits", facts.limits);
 put("done", table(null, null, facts.done, { class: "plain" }));
-for (const box of document.querySelectorAll(".scroll"))
-  if (box.scrollWidth > box.clientWidth + 1)
-    for (const [name, value] of Object.entries({ tabindex: "0", role: "region", "aria-label": "Table, scrolls" })) box.setAttribute(name, value);
+document.querySelectorAll(".scroll").forEach(reach);
 ready(thresholds());

@@ -28,11 +28,14 @@ function table(caption, head, rows, attributes = {}) {
   return make("table", null, attributes, parts);
 }
 
-// a wide table scrolls sideways in its box, which the keyboard must reach
 function put(id, ...children) {
   const box = $(id);
   box.replaceChildren(...children);
-  if (!box.classList.contains("scroll")) return;
+  if (box.classList.contains("scroll")) reach(box);
+}
+
+// a wide table scrolls sideways in its box, which the keyboard must reach
+function reach(box) {
   const scrolls = { tabindex: "0", role: "region", "aria-label": "Table, scrolls" };
   const is_wide = box.scrollWidth > box.clientWidth + 1;
   for (const [name, value] of Object.entries(scrolls))
