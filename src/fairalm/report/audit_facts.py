@@ -15,11 +15,22 @@ from fairalm.report.words import weight_sentence
 
 Facts = dict[str, Any]
 HIDDEN = "hidden"
+FINE = 10  # times the smallest count that is shown: of a smaller group, shares at thresholds are too rough to show
 OUTCOME_RATES = {  # of decisions whose outcomes are known, in words
     "tpr": ("selected, of those with {label}", "true positive rate, TPR"),
     "fpr": ("selected, of the others", "false positive rate, FPR"),
     "ppv": ("with {label}, of those selected", "precision, PPV"),
     "error": ("wrong decisions", "error"),
+}
+
+
+GAPS = {
+    "ddp": "in the share selected",
+    "deo": "in the share selected of those with {label}",
+    "fpr_gap": "in the share selected of the others",
+    "equalized_odds": "the larger of these two",
+    "error_parity": "in the share of wrong decisions",
+    "predictive_parity": "in the share with {label} of those selected",
 }
 
 
@@ -81,7 +92,7 @@ def table_facts(
 def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool, is_reference: bool) -> Facts:
     """The row of a group: counts, rate, ratio and test, as texts and as numbers to draw."""
     rate, against = group["rate"], group["against"]
-    row: Facts = {"name": name, "counts": "", "rate": None, "rate_text": [HIDDEN, ""], "ratio": [HIDDEN, ""], "test": ""}
+    row: Facts = {"name": name, "counts": "", "rate": None, "rate_text": [HIDDEN, ""], "ratio": [HIDDEN, ""], "test": ["", ""]}
     if band is None:
         return row
     row["counts"] = f"{shown_count(band)} of {group['n']:,}"
@@ -94,7 +105,7 @@ def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool
         row["rate"] = {"value": None, "low": coarse["low"], "high": coarse["high"]}
         row["rate_text"] = [f"{percent(coarse['least'], 0)} to {percent(coarse['most'], 0)}", ""]
     if is_reference:
-        row["ratio"], row["test"] = ["reference", ""], ""
+        row["ratio"] = ["reference", ""]
     elif is_open and against and against["ratio"] is not None:
         ends = interval(against["ratio_low"], against["ratio_high"], 2, scale=1)
         row["ratio"], row["test"] = [f"{against['ratio']:.2f}", ends], words.test_words(against)
@@ -144,11 +155,19 @@ def _outcomes(audit: Mapping[str, Any], min_cell: int) -> list[Facts]:
             for name in groups
         ]
         gaps = [
-            [MEASURES[name].title, figure(table[name], is_coarse, min_cell)["text"], verdict]
+            [
+                _gap_words(name, label),
+                figure(table[name], is_coarse, min_cell)["text"],
+                verdict,
+            ]
             for name, verdict in table["verdicts"].items()
         ]
         found.append({"attribute": table["attribute"], "head": head, "rows": rows, "gaps": gaps})
     return found
+
+
+def _gap_words(name: str, label: str) -> list[str]:
+    return [GAPS.get(name, MEASURES[name].title).replace("{label}", label), MEASURES[name].title]
 
 
 def _rate(rate: Mapping[str, Any]) -> Any:
@@ -161,7 +180,7 @@ def _thresholds(table: Mapping[str, Any], min_cell: int) -> Facts:
 
     def coarse(rate: Mapping[str, Any]) -> float | None:
         unit = max(0.01, min_cell / rate["n"]) if rate["n"] else 1.0
-        return None if rate["n"] < min_cell else min(1.0, unit * round(rate["value"] / unit))
+        return None if rate["n"] < FINE * min_cell else min(1.0, unit * round(rate["value"] / unit))
 
     return {
         "attribute": table["attribute"],

@@ -47,15 +47,11 @@ def answer(what: str, table: Mapping[str, Any]) -> str:
         return f"Cannot tell: {ratio['note'] or difference['note']}."
     own, reference = table["groups"][group], table["reference"]
     rates = f"{percent(own['rate']['value'])} against {percent(table['groups'][reference]['rate']['value'])}"
-    times, least = _times(own["against"], ratio), "Least of all groups, " if len(table["groups"]) > 2 else ""
-    said = f"{least}{group} are {done} at {times} times the rate of {reference} ({rates})."
-    return f"{lead(table)} {said} {ratio_sentence(table)}"
-
-
-def _times(against: Mapping[str, Any], ratio: Mapping[str, Any]) -> str:
-    """The smallest ratio with the interval that it is judged by; above 1, where it is not judged, with its own."""
-    ends = (ratio["low"], ratio["high"]) if against["ratio"] < 1 else (against["ratio_low"], against["ratio_high"])
-    return with_interval(against["ratio"], *ends, 2, unit="", scale=1)
+    against, least = own["against"], "Least of all groups, " if len(table["groups"]) > 2 else ""
+    times = with_interval(against["ratio"], against["ratio_low"], against["ratio_high"], 2, unit="", scale=1)
+    said = f"{least}{group} are {done} at {times} times the rate of {reference} ({rates})"
+    by_chance = f"a difference this large by chance: {chance(against['p_holm'])}"
+    return f"{lead(table)} {said}; {by_chance}. {ratio_sentence(table)}"
 
 
 def lead(table: Mapping[str, Any]) -> str:
@@ -72,12 +68,14 @@ def ratio_sentence(table: Mapping[str, Any]) -> str:
     ratio = table["ratio"]
     if ratio["value"] is None:
         return ""
+    is_chosen = len(table["groups"]) > 2  # the smallest of several ratios needs a wider interval
+    interval = "the interval of the smallest ratio of all groups" if is_chosen else "the interval"
     if ratio["value"] < ratio["limit"]:
         says = "That is under four-fifths, which is generally regarded as evidence of adverse impact"
-        return f"{says}." if ratio["verdict"] == "not met" else f"{says}; the interval reaches above it."
+        return f"{says}." if ratio["verdict"] == "not met" else f"{says}; {interval} reaches above it."
     if ratio["verdict"] == "met":
-        return "That is above four-fifths, and so is its interval."
-    return "That is above four-fifths, but the interval reaches below it."
+        return f"That is above four-fifths, and so is {interval}."
+    return f"That is above four-fifths, but {interval} reaches below it."
 
 
 def verdict_line(measure: Mapping[str, Any], kind: str) -> str:
@@ -91,15 +89,12 @@ def verdict_line(measure: Mapping[str, Any], kind: str) -> str:
     return f"{kind}: {shown} against {points(measure['limit'])}: {measure['verdict']}."
 
 
-def test_words(against: Mapping[str, Any] | None) -> str:
-    """A test in words: "2.8 standard deviations; a difference this large by chance: 5 in 1,000"."""
+def test_words(against: Mapping[str, Any] | None) -> list[str]:
+    """A test in words: how many standard deviations, and how often a difference as large comes by chance."""
     if against is None or against["p_holm"] is None:
-        return ""
+        return ["", ""]
     number = f"{abs(against['z']):.1f}"
-    return (
-        f"{number} standard deviation{'s' * (number != '1.0')}; a difference this large by chance:"
-        f" {chance(against['p_holm'])}"
-    )
+    return [f"{number} standard deviation{'s' * (number != '1.0')}", f"by chance: {chance(against['p_holm'])}"]
 
 
 def chance(p: float) -> str:

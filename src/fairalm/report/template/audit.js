@@ -16,8 +16,8 @@ function comparison(t, place) {
   picture.classList.add("tested");
   const cell = (tag, [text, small], more = {}) => make(tag, text, more, [make("small", small)]);
   const [head, ...body] = picture.querySelectorAll("tr");
-  head.append(cell("th", ["ratio", "to the reference"], { scope: "col" }), cell("th", ["test", "of the difference"], { scope: "col" }));
-  body.forEach((row, i) => row.append(cell("td", t.groups[i].ratio), make("td", t.groups[i].test)));
+  head.append(cell("th", ["ratio", "to the reference"], { scope: "col" }), cell("th", ["test", "how often a difference this large comes by chance"], { scope: "col" }));
+  body.forEach((row, i) => row.append(cell("td", t.groups[i].ratio), cell("td", t.groups[i].test)));
   const box = make("section", null, { "aria-labelledby": `h-table-${place}` }, [
     make("h2", t.heading, { id: `h-table-${place}`, dir: "auto" }),
     ...(first.includes(t) ? [] : [make("p", t.answer, { dir: "auto" })]), picture,
