@@ -14,7 +14,7 @@ from fairalm.report.suppress import Band, is_small, rate_band
 from fairalm.report.words import weight_sentence
 
 Facts = dict[str, Any]
-HIDDEN = "hidden"
+HIDDEN, NOT_SHOWN = "hidden", "Cannot be shown."
 FINE = 10  # times the smallest count that is shown: of a smaller group, shares at thresholds are too rough to show
 OUTCOME_RATES = {  # of decisions whose outcomes are known, in words
     "tpr": ("selected, of those with {label}", "true positive rate, TPR"),
@@ -74,10 +74,10 @@ def table_facts(
         "attribute": table["attribute"],
         "heading": f"{words.RATES[what][1].capitalize()}, by {table['attribute']}",
         "rate": words.RATES[what][1],
-        "lead": words.lead(own) if can_compare else "Cannot be shown.",
+        "lead": words.lead(own) if can_compare else NOT_SHOWN,
         "answer": words.answer(what, own) if can_compare else _cannot_show(min_cell),
         "outcome": _outcome(own) if can_compare else "undefined",
-        "reference": f"{words.reference_sentence(table)} The dashed line is at four-fifths of its rate.",
+        "reference": f"{words.reference_sentence(table, min_cell)} The dashed line is at four-fifths of its rate.",
         "limit": table["ratio"]["limit"] * rate if can_compare else None,
         "unknown": unknown,
         "verdicts": _verdicts(table, has_hidden, min_cell),
@@ -119,10 +119,7 @@ def _with_interval(rate: Mapping[str, Any]) -> list[str]:
 
 
 def _cannot_show(min_cell: int) -> str:
-    return (
-        f"The groups that can be compared have a count under {min_cell}, which this page does not show; audit.json has"
-        " the figures."
-    )
+    return f"{NOT_SHOWN} A group that is compared has a count under {min_cell}; audit.json has the figures."
 
 
 def _outcome(table: Mapping[str, Any]) -> str:
@@ -215,7 +212,8 @@ def _method(audit: Mapping[str, Any]) -> list[str]:
         f" {config['rows_are']} were drawn from.",
         words.FOUR_FIFTHS,
         "A ratio or a difference is met or not met if its whole interval is on one side of the limit; otherwise the"
-        " data cannot tell.",
+        " data cannot tell. Verdicts are about groups of at least 2 % of the rows, as 29 CFR 1607.15(A)(2)(a) asks for;"
+        " smaller ones are in the tables.",
         words.TOLERANCE,
         "Standard deviations are those of the difference of two shares, from the pooled share of both groups. Chance is"
         " the p-value of Fisher's exact test, or with weights that of the standard deviations, after Holm's correction"
@@ -240,8 +238,8 @@ def _limits(audit: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[s
         sentences.append("The true outcomes are not known here, so nothing is said about mistakes.")
     if any(table["reference_is"] == "highest rate" for what in ("selection", "scoring") for table in audit[what]):
         sentences.append(
-            "The reference is the group with the highest rate, chosen by these data; the correction of the tests is for"
-            " every pair of groups for that reason."
+            "The reference is the group with the highest rate of those with at least 2 % of the rows, chosen by these"
+            " data; the correction of the tests is for every pair of groups for that reason."
         )
     if has_hidden:
         sentences.append(

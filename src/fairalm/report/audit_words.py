@@ -68,7 +68,7 @@ def ratio_sentence(table: Mapping[str, Any]) -> str:
     ratio = table["ratio"]
     if ratio["value"] is None:
         return ""
-    is_chosen = len(table["groups"]) > 2  # the smallest of several ratios needs a wider interval
+    is_chosen = len(table["judged"]) > 2  # the smallest of several ratios needs a wider interval
     interval = "the interval of the smallest ratio of all groups" if is_chosen else "the interval"
     if ratio["value"] < ratio["limit"]:
         says = "That is under four-fifths, which is generally regarded as evidence of adverse impact"
@@ -118,19 +118,20 @@ def is_significant(group: Mapping[str, Any]) -> bool:
 
 
 def worst_group(table: Mapping[str, Any]) -> str | None:
-    """The group with the smallest ratio to the reference; None if there is no ratio."""
-    ratios = {name: (group["against"] or {}).get("ratio") for name, group in table["groups"].items()}
+    """The group with the smallest ratio to the reference, of those that are judged; None if there is no ratio."""
+    groups = {name: group for name, group in table["groups"].items() if name in table["judged"]}
+    ratios = {name: (group["against"] or {}).get("ratio") for name, group in groups.items()}
     return min((name for name in ratios if ratios[name] is not None), key=lambda name: ratios[name], default=None)
 
 
-def reference_sentence(table: Mapping[str, Any]) -> str:
-    """Which group is the reference, and why."""
-    name = table["reference"]
-    if table["reference_is"] == "given":
-        return f"Compared with {name}."
-    said = f"Compared with {name}, the group with the highest rate."
-    if (n := table["groups"][name]["n"]) < FEW:
+def reference_sentence(table: Mapping[str, Any], min_cell: int = 1) -> str:
+    """Which group is the reference, and which groups are too small for the verdicts; no number under `min_cell`."""
+    name, small = table["reference"], [group for group in table["groups"] if group not in table["judged"]]
+    said = f"Compared with {name}" + ("." if table["reference_is"] == "given" else ", the highest rate.")
+    if min_cell <= (n := table["groups"][name]["n"]) < FEW:
         said += f" It has only {n}: name another group with --reference for a firmer comparison."
+    if small:
+        said += f" Too small for the verdicts, under 2 % of the rows: {', '.join(small)}."
     return said
 
 

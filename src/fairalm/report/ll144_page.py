@@ -20,7 +20,9 @@ PAGE = """<!doctype html>
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <title>{title}</title>
-<style>{style}</style>
+<style>{style}
+thead th:not(.number), th[scope="row"] {{ text-align: start; }}
+</style>
 </head>
 <body>
 <main>
@@ -108,9 +110,14 @@ def arithmetic(facts: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _head(name: str, is_number: bool) -> str:
+    kind = ' class="number"' if is_number else ""
+    return f'<th scope="col"{kind}>{escape(name)}</th>'
+
+
 def _table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], kind: str = "") -> str:
     n_names = 1 if head is None else head.index("Applicants")
-    top = "" if head is None else "<thead><tr>" + "".join(f'<th scope="col">{escape(name)}</th>' for name in head) + "</tr></thead>"
+    top = "" if head is None else "<thead><tr>" + "".join(_head(name, place >= n_names) for place, name in enumerate(head)) + "</tr></thead>"
     body = "".join(
         "<tr>"
         + "".join(

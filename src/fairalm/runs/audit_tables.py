@@ -10,23 +10,27 @@ import numpy as np
 
 from fairalm._coding import group_name
 from fairalm._validation import Groups, no_such
-from fairalm.arrays import BoolArray
+from fairalm.arrays import BoolArray, IntArray
 from fairalm.constraints import DemographicParity
 from fairalm.exceptions import InputError
 from fairalm.measures import (
     MEASURES,
+    Against,
     GroupRates,
     Measure,
     compare_to_reference,
+    holm,
     measure_of,
     rate_interval,
     rates_entry,
 )
 from fairalm.measures.quantiles import PARTS
+from fairalm.measures.rates import COUNTS
 from fairalm.runs.decisions import CountedDecisions
 from fairalm.runs.metrics import measures_in, verdict
 
 FOUR_FIFTHS = 0.8
+JUDGED_SHARE = 0.02  # of the rows; 29 CFR 1607.15(A)(2)(a) asks for determinations about groups of at least 2 %
 SHOWN = ("selection", "tpr", "fpr")  # rates at a threshold; without outcomes only the first
 Entry = dict[str, Any]
 
@@ -69,11 +73,9 @@ def comparison(
     """
     rates = counted.rates(groups, chosen)
     k, n = rates.counts("selection")
-    place, against = compare_to_reference(
-        *rates.effective("selection"), None if reference is None else rates.names.index(reference)
-    )
+    judged, total = _judged(n, reference, rates.names), int(n.sum())
+    place, against = _against(rates, judged, reference)
     rows = rate_rows(rates, "selection")
-    total = int(n.sum())
     return {
         "attribute": attribute_name(columns),
         "columns": list(columns),
@@ -91,7 +93,8 @@ def comparison(
             for code, (name, own) in enumerate(zip(rates.names, against, strict=True))
         },
         "unknown": _unknown(counted, groups, chosen),
-        **_verdicts(rates, reference, counted.given.tol),
+        "judged": [rates.names[code] for code in judged],
+        **_verdicts(_some(rates, judged), reference, counted.given.tol),
     }
 
 
@@ -148,8 +151,37 @@ def ratio_verdict(measure: Measure) -> str:
     return "not met" if measure.high < FOUR_FIFTHS else "cannot tell"
 
 
+def _judged(n: IntArray, reference: str | None, names: Sequence[str]) -> IntArray:
+    """Places of the groups that verdicts are about: those of at least 2 % of the rows, and a reference that is named.
+
+    If there are not two of them, all groups.
+    """
+    is_judged = (n >= JUDGED_SHARE * n.sum()) | np.array([name == reference for name in names])
+    return np.flatnonzero(is_judged if is_judged.sum() > 1 else n > 0)
+
+
+def _against(rates: GroupRates, judged: IntArray, reference: str | None) -> tuple[int, list[Against | None]]:
+    """Each group against the reference: the one that is named, or the highest rate of those that are judged."""
+    k, n = rates.effective("selection")
+    if reference is not None:
+        return compare_to_reference(k, n, rates.names.index(reference))
+    place = int(judged[compare_to_reference(k[judged], n[judged])[0]])
+    _, against = compare_to_reference(k, n, place)
+    tested = [own for own in against if own is not None and own.p is not None]
+    n_groups = len(tested) + 1
+    corrected = iter(holm([own.p for own in tested], n_groups * (n_groups - 1) // 2))  # it was chosen by its rate
+    return place, [own if own is None or own.p is None else replace(own, p_holm=float(next(corrected))) for own in against]
+
+
+def _some(rates: GroupRates, kept: IntArray) -> GroupRates:
+    """The counts of some of the groups."""
+    counts = {name: getattr(rates, name)[kept] for name in COUNTS}
+    weights = rates.weights and rates.weights.map(lambda sums: sums[kept])
+    return replace(rates, names=tuple(rates.names[code] for code in kept), **counts, blocks=(), weights=weights)
+
+
 def _verdicts(rates: GroupRates, reference: str | None, tol: float) -> Entry:
-    """The smallest ratio and the largest difference over all pairs, or over those with the reference."""
+    """The smallest ratio and the largest difference of these groups over all pairs, or over those with a reference."""
     if reference is None:
         ratio, difference = measure_of("dp_ratio", rates), measure_of("ddp", rates)
     else:
