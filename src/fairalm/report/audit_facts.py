@@ -64,11 +64,16 @@ def table_facts(
 
     `shown` has for each group the number that is chosen, as a band; None if the group is hidden.
     """
-    reference, is_open = table["reference"], {name: band is not None and band[0] == band[1] for name, band in shown.items()}
+    reference, is_open = (
+        table["reference"],
+        {name: band is not None and band[0] == band[1] for name, band in shown.items()},
+    )
     has_hidden = not all(is_open.values())
     own = {**table, "groups": {name: group for name, group in table["groups"].items() if is_open[name]}}
     can_compare = is_open[reference] and len(own["groups"]) > 1
-    unknown = "" if is_small(table["unknown"]["n"], min_cell) else words.unknown_sentence(what, table, config["rows_are"])
+    unknown = (
+        "" if is_small(table["unknown"]["n"], min_cell) else words.unknown_sentence(what, table, config["rows_are"])
+    )
     rate = table["groups"][reference]["rate"]["value"]
     return {
         "attribute": table["attribute"],
@@ -92,7 +97,14 @@ def table_facts(
 def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool, is_reference: bool) -> Facts:
     """The row of a group: counts, rate, ratio and test, as texts and as numbers to draw."""
     rate, against = group["rate"], group["against"]
-    row: Facts = {"name": name, "counts": "", "rate": None, "rate_text": [HIDDEN, ""], "ratio": [HIDDEN, ""], "test": ["", ""]}
+    row: Facts = {
+        "name": name,
+        "counts": "",
+        "rate": None,
+        "rate_text": [HIDDEN, ""],
+        "ratio": [HIDDEN, ""],
+        "test": ["", ""],
+    }
     if band is None:
         return row
     row["counts"] = f"{shown_count(band)} of {group['n']:,}"
@@ -100,7 +112,9 @@ def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool
         row["rate"] = {end: rate[end] for end in ("value", "low", "high")}
         row["rate_text"] = _with_interval(rate) if rate["value"] is not None else ["nobody", ""]
     else:
-        coarse = rate_band({"tp": band, "fn": (group["n"] - band[1], group["n"] - band[0]), "tn": (0, 0), "fp": (0, 0)}, "tpr")
+        coarse = rate_band(
+            {"tp": band, "fn": (group["n"] - band[1], group["n"] - band[0]), "tn": (0, 0), "fp": (0, 0)}, "tpr"
+        )
         assert coarse
         row["rate"] = {"value": None, "low": coarse["low"], "high": coarse["high"]}
         row["rate_text"] = [f"{percent(coarse['least'], 0)} to {percent(coarse['most'], 0)}", ""]

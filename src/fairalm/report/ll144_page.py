@@ -74,12 +74,20 @@ def table_rows(facts: Mapping[str, Any], table: Mapping[str, Any]) -> tuple[list
     """The heads and the rows of a table: rates in percent, impact ratios to three decimals."""
     is_scoring = facts["rate"] == "scoring"
     names = {"sex": ["Sex"], "race": ["Race/ethnicity"], "intersection": ["Sex", "Race/ethnicity"]}[table["table"]]
-    head = [*names, "Applicants", *([] if is_scoring else ["Selected"]), f"{facts['rate'].capitalize()} rate", "Impact ratio"]
+    head = [
+        *names,
+        "Applicants",
+        *([] if is_scoring else ["Selected"]),
+        f"{facts['rate'].capitalize()} rate",
+        "Impact ratio",
+    ]
     rows = []
     for own in table["categories"]:
         counts = [f"{own['applicants']:,}", *([] if is_scoring else [f"{own['selected']:,}"])]
         rate = "no applicants" if own["rate"] is None else percent(own["rate"])
-        ratio = "left out" if own["left_out"] else "none" if own["impact_ratio"] is None else f"{own['impact_ratio']:.3f}"
+        ratio = (
+            "left out" if own["left_out"] else "none" if own["impact_ratio"] is None else f"{own['impact_ratio']:.3f}"
+        )
         rows.append([*own["labels"], *counts, rate, ratio])
     return head, rows
 
@@ -117,11 +125,17 @@ def _head(name: str, is_number: bool) -> str:
 
 def _table(head: Sequence[str] | None, rows: Sequence[Sequence[str]], kind: str = "") -> str:
     n_names = 1 if head is None else head.index("Applicants")
-    top = "" if head is None else "<thead><tr>" + "".join(_head(name, place >= n_names) for place, name in enumerate(head)) + "</tr></thead>"
+    top = (
+        ""
+        if head is None
+        else "<thead><tr>" + "".join(_head(name, place >= n_names) for place, name in enumerate(head)) + "</tr></thead>"
+    )
     body = "".join(
         "<tr>"
         + "".join(
-            f'<th scope="row" dir="auto">{escape(cell)}</th>' if place < n_names else f'<td dir="auto">{escape(cell)}</td>'
+            f'<th scope="row" dir="auto">{escape(cell)}</th>'
+            if place < n_names
+            else f'<td dir="auto">{escape(cell)}</td>'
             for place, cell in enumerate(row)
         )
         + "</tr>"

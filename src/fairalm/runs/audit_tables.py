@@ -52,7 +52,9 @@ def find_reference(references: Sequence[str], groups: Groups, parts: Sequence[Gr
         crossed = group_name(tuple(each))
         own = [crossed] if None not in each and crossed in groups.names else []
     if len(own) > 1:
-        raise InputError(f"{{reference}} names two groups of one attribute, {' and '.join(own)}: name one.", reference=None)
+        raise InputError(
+            f"{{reference}} names two groups of one attribute, {' and '.join(own)}: name one.", reference=None
+        )
     return own[0] if own else None
 
 
@@ -170,7 +172,9 @@ def _against(rates: GroupRates, judged: IntArray, reference: str | None) -> tupl
     tested = [own for own in against if own is not None and own.p is not None]
     n_groups = len(tested) + 1
     corrected = iter(holm([own.p for own in tested], n_groups * (n_groups - 1) // 2))  # it was chosen by its rate
-    return place, [own if own is None or own.p is None else replace(own, p_holm=float(next(corrected))) for own in against]
+    return place, [
+        own if own is None or own.p is None else replace(own, p_holm=float(next(corrected))) for own in against
+    ]
 
 
 def _some(rates: GroupRates, kept: IntArray) -> GroupRates:
