@@ -33,7 +33,7 @@ def test_metrics_and_files_agree(run, table, tmp_path, people):
     printed = json.loads(out)
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert printed == {"run": "r", **metrics}
-    assert metrics["schema"] == 1
+    assert metrics["schema"] == 2
     assert metrics["data"]["rows"] == 600
     counts = pd.crosstab(people["sex"], people["hired"])
     assert metrics["data"]["groups"] == {g: counts.loc[g].to_dict() for g in ("F", "M")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shlex
 import warnings
 from typing import Any
 
@@ -92,13 +93,14 @@ def keep_examples(command: Any) -> str:
 def as_option(parameter: str, value: Any) -> str:
     """A parameter as the command line spells it.
 
-    >>> as_option("missing", "drop"), as_option("merge_below", None), as_option("download", True)
-    ('--missing drop', '--merge-below', '--download')
+    >>> as_option("missing", "drop"), as_option("sep", ";"), as_option("merge_below", None), as_option("download", True)
+    ('--missing drop', "--sep ';'", '--merge-below', '--download')
     """
     option = "--" + parameter.replace("_", "-")
     if value is None or value is True or value is ...:
         return option
-    return " ".join(f"{option} {each}" for each in (value if isinstance(value, (list, tuple)) else [value]))
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return " ".join(f"{option} {shlex.quote(str(each))}" for each in values)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -12,10 +12,12 @@ from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.decisions import Decisions
 from fairalm.runs.frontier import Choice, FrontierSettings
 from fairalm.runs.ll144 import BiasAudit, LocalLaw144, ll144
+from fairalm.runs.metrics import metrics_schema
 from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
-from fairalm.runs.source import Samples, Source
+from fairalm.runs.source import Source
 
 __all__ = [
     "Audit",
@@ -32,6 +34,7 @@ __all__ = [
     "audit",
     "compare",
     "ll144",
+    "metrics_schema",
     "predict",
     "predict_batches",
     "run",

@@ -23,8 +23,9 @@ from fairalm.progress import progress_bar
 from fairalm.runs.choices import FRONTIER, make_estimator
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.metrics import data_entry, metrics
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import MAX_ITER, Settings
-from fairalm.runs.source import Samples, Source
+from fairalm.runs.source import Source
 from fairalm.sklearn import FairALMClassifier, FrontierClassifier
 from fairalm.sklearn.comparators.fairlearn import MOMENTS, THRESHOLDS, AgarwalClassifier, HardtClassifier
 
@@ -96,6 +97,7 @@ class Comparison:
     def metrics(self, rows: Sequence[Mapping[str, Any]], config: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """The content of a metrics.json, with `rows` under ``methods`` and every single model under ``runs``."""
         samples, settings = self.samples, self.settings
+        noted = [str(warning) for warning in samples.warnings]
         chosen = {"constraint": self.constraint.name, "tol": settings.tol, "estimator": settings.estimator}
         return metrics(
             data=data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups),
@@ -104,7 +106,13 @@ class Comparison:
             measure=describe(self.constraint, samples.label),
             methods=rows,
             runs=[
-                {"seed": result.seed, **result.to_dict(), "splits": result.fit.splits, "history": result.fit.history}
+                {
+                    "seed": result.seed,
+                    **(own := result.to_dict()),
+                    "warnings": [*noted, *own["warnings"]],
+                    "splits": result.fit.splits,
+                    "history": result.fit.history,
+                }
                 for result in self.results
             ],
             **more,

@@ -13,8 +13,8 @@ from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
 from fairalm.methods import Unconstrained
 from fairalm.runs.fits import Fit, timed
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
-from fairalm.runs.source import Samples
 
 EPOCHS, BATCH_SIZE = 30, 256
 

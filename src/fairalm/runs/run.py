@@ -22,13 +22,15 @@ from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import NETS, make_estimator
+from fairalm.runs.columns import column_types
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.frontier import Curve, FrontierSettings, curve_of, fit_frontier
 from fairalm.runs.images import fit_images, read_image_source
 from fairalm.runs.metrics import data_entry, metrics, verdict
 from fairalm.runs.nets import fit_nets
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import MAX_ITER, Settings
-from fairalm.runs.source import Samples, Source, column_types
+from fairalm.runs.source import Source
 from fairalm.sklearn import FairALMClassifier
 
 MODEL, TEST_IMAGES = "model.skops", "test.csv"  # files of a run
@@ -76,7 +78,7 @@ class Run:
                 "dual_signal": getattr(model, "dual_signal_", self.config["dual_signal"]),
                 "fits": self.fair.n_fits,
                 "seconds": self.fair.seconds,
-                "warnings": [str(warning) for warning in self.fair.warnings],
+                "warnings": [str(warning) for warning in (*samples.warnings, *self.fair.warnings)],
             },
             history=self.fair.history,
             **({} if self.curve is None else {"frontier": self.curve.to_dict()}),
