@@ -14,6 +14,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli._audit_tables import show_audit, show_ll144
 from fairalm.cli._output import print_json, working
 from fairalm.console import say_path
+from fairalm.datasets import name_of
 from fairalm.exceptions import InputError
 from fairalm.files import AUDIT, LL144, check_new_folder
 from fairalm.report.audit_page import write_audit_page
@@ -45,7 +46,7 @@ GIVEN: dict[str, Any] = {
             help="Group to compare with, one for each protected column. Default: the one with the highest rate.",
         ),
     ],
-    "positive": opt.text("VALUE", "Value that means selected. Default: the larger, 1 or 'yes'."),
+    "positive": opt.text("VALUE", "Value that means selected, against all others. Default: the larger, 1 or 'yes'."),
     "weight": opt.TRAIN_SOURCE["weight"],
     "missing": opt.text(
         "unknown|error|drop|group",
@@ -62,7 +63,8 @@ GIVEN: dict[str, Any] = {
         "Tolerance of the verdicts about differences: 0.05 is five points. One point cannot be told from chance on most"
         " tables.",
     ),
-    "rows_are": opt.text("WORD", "What the rows are, in the plural: people, applicants, loans."),
+    **opt.CSV,
+    "rows_are": opt.SOURCE["rows_are"],
 }
 LAW: dict[str, Any] = {
     "sex": opt.text("COL", "ll144: column of the sex."),
@@ -140,7 +142,7 @@ def audit(
 
 
 def _new_folder(given: Decisions, is_law: bool) -> Path:
-    name = re.sub(r"[^\w.-]+", "-", Path(given.data).stem)
+    name = re.sub(r"[^\w.-]+", "-", name_of(given.data))
     return Path("audits") / (f"{name}-ll144" if is_law else name)
 
 

@@ -80,7 +80,7 @@ def table_facts(
         "heading": f"{words.RATES[what][1].capitalize()}, by {table['attribute']}",
         "rate": words.RATES[what][1],
         "lead": words.lead(own) if can_compare else NOT_SHOWN,
-        "answer": words.answer(what, own) if can_compare else _cannot_show(min_cell),
+        "answer": words.answer(what, own) + _rest(table, own, min_cell) if can_compare else _cannot_show(min_cell),
         "outcome": _outcome(own) if can_compare else "undefined",
         "reference": f"{words.reference_sentence(table, min_cell)} The dashed line is at four-fifths of its rate.",
         "limit": table["ratio"]["limit"] * rate if can_compare else None,
@@ -130,6 +130,13 @@ def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool
 
 def _with_interval(rate: Mapping[str, Any]) -> list[str]:
     return [percent(rate["value"]), interval(rate["low"], rate["high"])]
+
+
+def _rest(table: Mapping[str, Any], own: Mapping[str, Any], min_cell: int) -> str:
+    """What is said of groups that are judged and not shown."""
+    if all(name in own["groups"] for name in table["judged"]):
+        return ""
+    return f" Groups with a count under {min_cell} are not compared here; audit.json has them."
 
 
 def _cannot_show(min_cell: int) -> str:

@@ -7,7 +7,7 @@
 >>> done.save("runs/german")  # doctest: +SKIP
 """
 
-from fairalm.runs.audits import Audit, audit
+from fairalm.runs.audits import Audit, audit, audit_schema
 from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.decisions import Decisions
 from fairalm.runs.frontier import Choice, FrontierSettings
@@ -32,6 +32,7 @@ __all__ = [
     "Settings",
     "Source",
     "audit",
+    "audit_schema",
     "compare",
     "ll144",
     "metrics_schema",

@@ -30,7 +30,7 @@ from fairalm.runs.decisions import CountedDecisions
 from fairalm.runs.metrics import measures_in, verdict
 
 FOUR_FIFTHS = 0.8
-JUDGED_SHARE = 0.02  # of the rows; 29 CFR 1607.15(A)(2)(a) asks for determinations about groups of at least 2 %
+JUDGED = 50  # times the rows of a group must reach all rows: 29 CFR 1607.15(A)(2)(a) is about groups of at least 2 %
 SHOWN = ("selection", "tpr", "fpr")  # rates at a threshold; without outcomes only the first
 Entry = dict[str, Any]
 
@@ -158,7 +158,7 @@ def _judged(n: IntArray, reference: str | None, names: Sequence[str]) -> IntArra
 
     If there are not two of them, all groups.
     """
-    is_judged = (n >= JUDGED_SHARE * n.sum()) | np.array([name == reference for name in names])
+    is_judged = (JUDGED * n >= n.sum()) | np.array([name == reference for name in names])
     return np.flatnonzero(is_judged if is_judged.sum() > 1 else n > 0)
 
 

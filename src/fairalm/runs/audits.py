@@ -14,7 +14,8 @@ from fairalm.files import AUDIT, AnyPath, new_folder, write_csv, write_json
 from fairalm.measures import RATES
 from fairalm.runs import audit_tables as tables
 from fairalm.runs.decisions import CountedDecisions, Decisions
-from fairalm.runs.metrics import fingerprint, versions
+from fairalm.runs.metrics import fingerprint, read_schema, versions
+from fairalm.runs.source import is_guess
 
 SCHEMA = 1  # of audit.json: schemas/audit.schema.json
 TABLES = "tables.csv"
@@ -23,6 +24,15 @@ AGAINST = (
     *("z", "p", "p_holm", "test"),
 )
 OUTCOME_RATES = ("error", "tpr", "fpr", "ppv")
+
+
+def audit_schema() -> dict[str, Any]:
+    """The JSON schema of audit.json, for a validator such as that of the package jsonschema.
+
+    >>> audit_schema()["title"]
+    'audit.json of fairalm, schema 1'
+    """
+    return read_schema("audit")
 
 
 @dataclass(frozen=True)
@@ -103,7 +113,7 @@ def _data(counted: CountedDecisions) -> dict[str, Any]:
 def _positive_is(given: Decisions, counted: CountedDecisions) -> str | None:
     if counted.positive is None:
         return None
-    return "guessed" if given.positive is None else "given"
+    return "guessed" if given.positive is None and is_guess(counted.positive) else "given"
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from fairalm.measures import Counts, GroupRates, Tally
 from fairalm.measures.quantiles import deciles
 from fairalm.measures.rates import count
 from fairalm.measures.weights import WrongWeights, weight_numbers
-from fairalm.runs.source import open_data
+from fairalm.runs.source import check_rows_are, open_data
 
 AuditMissing = Literal["unknown", "error", "drop", "group"]
 AuditAttributes = Literal["both", "separate", "crossed"]
@@ -38,7 +38,7 @@ class Decisions:
     decision: str | None = None  # column of the decision
     score: str | None = None  # column of the score, the higher the better for the person
     target: str | None = None  # column of the true outcome
-    positive: str | None = None  # value that means selected, and the outcome that it is right for; default: the larger
+    positive: str | None = None  # value that means selected, against all others; by default the larger of two
     reference: str | Sequence[str] = ()  # groups to compare with; by default, the one with the highest rate
     attributes: AuditAttributes = "both"  # several protected columns: each on its own, crossed, or both
     weight: str | None = None  # column that says how many people a row stands for
@@ -46,11 +46,15 @@ class Decisions:
     unknown: str | Sequence[str] = ()  # values of the protected columns that are missing ones, such as "declined"
     merge_below: int | None = None  # groups with fewer rows are merged
     tol: float = 0.05  # tolerance of the verdicts about differences
+    encoding: str = "utf-8"  # of .csv files, as `sep` and `decimal`
+    sep: str = ","  # what separates the values: one character, or "tab"
+    decimal: str = "."  # decimal mark: "." or ","
     rows_are: str = "people"  # what the rows are, in the plural
 
     def __post_init__(self) -> None:
         check_parameter("missing", self.missing, get_args(AuditMissing))
         check_parameter("attributes", self.attributes, get_args(AuditAttributes))
+        check_rows_are(self.rows_are)
         EqualOpportunity(tol=self.tol)  # refuses what is no tolerance
         if self.decision is None and self.score is None:
             raise InputError(
@@ -74,7 +78,7 @@ class Decisions:
 
     def count(self) -> CountedDecisions:
         """Read the table batch by batch, twice if there are scores, and count its rows."""
-        table, _ = open_data(self.data)
+        table, _ = open_data(self.data, encoding=self.encoding, sep=self.sep, decimal=self.decimal)
         named = (*self.protected, *filter(None, (self.decision, self.score, self.target, self.weight)))
         for column in named:
             check_choice("column", column, table.names)
@@ -94,7 +98,7 @@ class Decisions:
             columns: dict[str, Any] = dict(batch.columns)
             if cuts is not None and self.score is not None:
                 codes, values = columns[self.score]
-                columns[BIN] = (np.searchsorted(cuts, _floats(values, self.score))[codes], range(len(cuts) + 1))
+                columns[BIN] = (np.searchsorted(cuts, _floats(table, self.score, values))[codes], range(len(cuts) + 1))
             tally.add(columns, batch.numbers)
             if tally.is_full:
                 _Labels.of(self, tally.counts(_typed(table)))  # refuses scores
@@ -167,34 +171,39 @@ class _Labels:
             return cls(None, None, None)
         positive = _positive(given, counts, columns)
         decision, target = (
-            None if column is None else (counts.table[column] == positive).to_numpy(dtype=bool)
+            None if column is None else (counts.table[column].astype(str) == str(positive)).to_numpy(dtype=bool)
             for column in (given.decision, given.target)
         )
         return cls(decision, target, positive)
 
 
 def _positive(given: Decisions, counts: Counts, columns: Sequence[str]) -> Any:
-    """The value that means selected, after checking that the columns hold the same two."""
-    labels: dict[Any, None] = {}
+    """The value that means selected, after checking that the columns hold the same two, or that it is named."""
+    own = []
     for column in columns:
         if absent := counts.rows_without(column):
             raise InputError(f"Column {column!r} has {absent} missing values: drop or fill those rows first.")
-        labels |= dict.fromkeys(counts.table[column].tolist())
-    shown = ", ".join(repr(label) for label in list(labels)[:5]) + (", ..." if len(labels) > 5 else "")
-    if len({str(label) for label in labels}) > 2 or len({type(label) is str for label in labels}) > 1:
+        own.append({str(label): label for label in counts.table[column].tolist()})
+    labels = {text: label for each in own for text, label in each.items()}
+    shown = ", ".join(repr(label) for label in list(labels.values())[:5]) + (", ..." if len(labels) > 5 else "")
+    is_two = len(labels) <= 2 and len({type(label) is str for label in labels.values()}) == 1
+    if not is_two and (given.positive is None or any(given.positive not in each for each in own)):
         if len(columns) == 1:
             what = f"Column {columns[0]!r} must hold two values, such as yes and no; it holds {shown}"
         else:
             what = f"Columns {columns[0]!r} and {columns[1]!r} must hold the same two labels; they hold {shown}"
-        raise InputError(f"{what}: turn it into two, or name a column of scores with {{score}}.", score=None)
+        raise InputError(
+            f"{what}: say with {{positive}} which one counts, or name a column of scores with {{score}}.",
+            positive=None,
+            score=None,
+        )
     if given.positive is not None:
-        for label in labels:
-            if str(label) == given.positive:  # "1" is 1
-                return label
-        raise InputError(f"{{positive}} is not a label: there are {shown}.", positive=given.positive)
+        if given.positive not in labels:
+            raise InputError(f"{{positive}} is not a label: there are {shown}.", positive=given.positive)
+        return labels[given.positive]
     if len(labels) < 2:
         raise InputError(f"Only the label {shown} occurs: say with {{positive}} which one is positive.", positive=None)
-    return max(labels)
+    return max(labels.values())
 
 
 def _known(counts: Counts, unknown: Sequence[str]) -> Counts:
@@ -217,7 +226,7 @@ def _deciles(table: Table, score: str, weight: str | None) -> FloatArray:
     for batch in table.batches([score], weight):
         codes, values = batch.columns[score]
         absent += int((codes < 0).sum())
-        own = np.append(_floats(values, score), np.nan)[codes]
+        own = np.append(_floats(table, score, values), np.nan)[codes]
         if weight is not None:
             numbers = weight_numbers(batch.numbers, f"Column {weight!r}")
             wrong.add(numbers)
@@ -230,17 +239,17 @@ def _deciles(table: Table, score: str, weight: str | None) -> FloatArray:
     return deciles(np.concatenate(scores), None if weight is None else np.concatenate(weights))
 
 
-def _floats(values: Sequence[Any], column: str) -> FloatArray:
+def _floats(table: Table, column: str, values: Sequence[Any]) -> FloatArray:
     """Distinct scores as numbers."""
-    try:
-        numbers = np.asarray(list(values), dtype=float)
-    except (TypeError, ValueError) as error:
+    numbers = pd.to_numeric(table.typed(column, values), errors="coerce").to_numpy(dtype=float)
+    if np.isnan(numbers).any():
+        wrong = next(value for value, number in zip(values, numbers, strict=True) if np.isnan(number))
         raise InputError(
-            f"Column {column!r} must hold numbers, as scores are ({error}): name a column of decisions with"
+            f"Column {column!r} must hold numbers, as scores are; it has {wrong!r}: name a column of decisions with"
             " {decision}.",
             decision=None,
-        ) from None
-    if not np.isfinite(numbers).all():
+        )
+    if np.isinf(numbers).any():
         raise InputError(f"Column {column!r} has infinite scores: replace them, or drop those rows first.")
     return numbers
 

@@ -24,11 +24,20 @@ LAW = "New York City Local Law 144 of 2021, rule 6 RCNY 5-300 to 5-304"
 MOST = 0.02  # share of the data up to which the rule lets a category be left out of the impact ratios
 CSV = "ll144.csv"
 NOTES = (
-    "These are the calculations of the rule. The law also asks for an independent auditor, for publishing a summary, and"
-    " for notices to candidates; this document does not show that it is complied with.",
+    "These are the calculations of the rule. The law also asks for an independent auditor, for publishing a summary,"
+    " and for notices to candidates; this document does not show that it is complied with.",
     "The law sets no threshold for the impact ratio, and no verdict is given here.",
 )
-TAKEN = ("data", "decision", "score", "positive", "unknown", "rows_are")  # of Decisions; the others are refused
+TAKEN = (
+    "data",
+    "decision",
+    "score",
+    "positive",
+    "unknown",
+    "encoding",
+    "sep",
+    "decimal",
+)  # of Decisions; the others are refused
 Entry = dict[str, Any]
 
 

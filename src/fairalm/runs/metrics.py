@@ -28,7 +28,12 @@ def metrics_schema() -> dict[str, Any]:
     >>> metrics_schema()["title"]
     'metrics.json of fairalm, schema 2'
     """
-    text = files("fairalm").joinpath("schemas", "metrics.schema.json").read_text(encoding="utf-8")
+    return read_schema("metrics")
+
+
+def read_schema(name: str) -> dict[str, Any]:
+    """A JSON schema of the package."""
+    text = files("fairalm").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 

@@ -14,7 +14,7 @@ function comparison(t, place) {
   const rows = t.groups.map((g) => ({ name: [g.name, g.counts], before: null, after: g.rate, text: g.rate_text }));
   const picture = arrows(null, [t.attribute, "share"], rows, {}, t.limit);
   picture.classList.add("tested");
-  const cell = (tag, [text, small], more = {}) => make(tag, text, more, [make("small", small)]);
+  const cell = (tag, [text, small], more = {}) => make(tag, text || null, more, small ? [make("small", small)] : []);
   const [head, ...body] = picture.querySelectorAll("tr");
   head.append(cell("th", ["ratio", "to the reference"], { scope: "col" }), cell("th", ["test", "how often a difference this large comes by chance"], { scope: "col" }));
   body.forEach((row, i) => row.append(cell("td", t.groups[i].ratio), cell("td", t.groups[i].test)));
