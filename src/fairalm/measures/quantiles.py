@@ -15,8 +15,10 @@ def deciles(scores: FloatArray, weights: FloatArray | None = None) -> FloatArray
     The k-th is the smallest score that at least k tenths of the people do not exceed; where exactly k tenths do not,
     it is the mean of that score and the next, as it is for a median. Both arrays are overwritten.
 
-    >>> float(deciles(np.array([4.0, 1.0, 3.0, 2.0]))[4]), float(deciles(np.array([1.0, 2, 9]), np.array([1.0, 1, 3]))[4])
-    (2.5, 9.0)
+    >>> float(deciles(np.array([4.0, 1.0, 3.0, 2.0]))[4])
+    2.5
+    >>> float(deciles(np.array([1.0, 2.0, 9.0]), np.array([1.0, 1.0, 3.0]))[4])
+    9.0
     """
     tenths = np.arange(1, PARTS)
     if weights is None or (weights == weights[0]).all():  # whole numbers, so that a tie is a tie

@@ -264,8 +264,8 @@ def _limits(audit: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[s
         )
     if has_hidden:
         sentences.append(
-            f"Counts under {min_cell}, and others that would reveal them, are hidden or given as a range. audit.json and"
-            " tables.csv have all counts: keep them to yourself."
+            f"Counts under {min_cell}, and others that would reveal them, are hidden or given as a range. audit.json"
+            " and tables.csv have all counts: keep them to yourself."
         )
     return sentences
 
