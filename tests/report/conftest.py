@@ -106,10 +106,10 @@ def apart(folder, table):
         "audit",
         folder / "apart-predicted.csv",
         *columns,
-        "--prediction",
+        "--decision",
         "prediction",
         "-o",
-        folder / "apart-audit.json",
+        folder / "apart-audit",
     )
     return folder / "apart"
 

@@ -50,7 +50,10 @@ def test_the_arithmetic_of_the_rule(table):
     facts = ll144(Decisions(table, decision="selected"), LAW).facts
     sex, race, both = (by_category(facts, place) for place in range(3))
     # applicants and selected by hand: F 200+250+430+20 and 80+75+215+4; M 220+240+560+40 and 110+96+336+21
-    assert {name: (own["applicants"], own["selected"]) for name, own in sex.items()} == {"F": (900, 374), "M": (1060, 563)}
+    assert {name: (own["applicants"], own["selected"]) for name, own in sex.items()} == {
+        "F": (900, 374),
+        "M": (1060, 563),
+    }
     assert sex["F"]["rate"] == 374 / 900
     assert sex["M"]["impact_ratio"] == 1.0
     assert sex["F"]["impact_ratio"] == (374 / 900) / (563 / 1060)
