@@ -21,7 +21,7 @@ FOUR_FIFTHS = (
 )
 TOLERANCE = (
     "The tolerance of an audit is 5 points unless --tol says otherwise: a difference of one point cannot be told from"
-    " chance with fewer than some ten thousand people in each group."
+    " chance with fewer than some twenty thousand people in each group."
 )
 
 
