@@ -64,6 +64,7 @@ def open_page(browser, tmp_path):
     assert messages == []
 
 
+@pytest.mark.slow
 def test_the_question_and_its_answer(open_page, audited):
     facts = audited["decisions"]
     page = open_page(audit_page(facts, min_cell=10))
@@ -83,6 +84,7 @@ def test_the_question_and_its_answer(open_page, audited):
     assert page.locator("#outcomes, #thresholds").count() == 0
 
 
+@pytest.mark.slow
 def test_everything(open_page, audited):
     page = open_page(audit_page(audited["everything"], min_cell=10))
     assert page.locator("#tables section").count() == 4
@@ -92,8 +94,11 @@ def test_everything(open_page, audited):
     assert f"{100 * entry['groups']['Female']['rates']['tpr']['value']:.1f} %" in page.locator("#outcomes").inner_text()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-@pytest.mark.parametrize("name", ["thirteen", "everything", "law"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [("thirteen", 390, "light"), ("everything", 1280, "light"), ("everything", 390, "dark"), ("law", 390, "dark")],
+)
 def test_for_everybody(open_page, audited, name, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     text = ll144_page(audited[name]) if name == "law" else audit_page(audited[name], min_cell=10)

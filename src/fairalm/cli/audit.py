@@ -29,7 +29,10 @@ PAGE, LL144_PAGE = "audit.html", "ll144.html"
 FORMATS = ("audit", "ll144")
 
 GIVEN: dict[str, Any] = {
-    "data": Annotated[str, typer.Argument(metavar="DATA", help=f"{opt.FILES}.")],
+    "data": Annotated[
+        str,
+        typer.Argument(metavar="DATA", help="A .csv (also .csv.gz) or .parquet file, or a folder of .parquet files."),
+    ],
     "decision": opt.text("COL", "Column of the decision or predicted label, with two values."),
     "score": opt.text("COL", "Column of a score, the higher the better for the person."),
     "target": opt.text("COL", "Column of the true outcome, if it is known; the same two values as --decision."),
@@ -43,7 +46,8 @@ GIVEN: dict[str, Any] = {
         list[str] | None,
         Option(
             metavar="GROUP",
-            help="Group to compare with, one for each protected column. Default: the one with the highest rate.",
+            help="Group to compare with, one for each protected column. Default: the highest rate of the groups"
+            " with at least 2 % of the rows.",
         ),
     ],
     "positive": opt.text("VALUE", "Value that means selected, against all others. Default: the larger, 1 or 'yes'."),

@@ -233,8 +233,9 @@ def _method(audit: Mapping[str, Any]) -> list[str]:
         f" {config['rows_are']} were drawn from.",
         words.FOUR_FIFTHS,
         "A ratio or a difference is met or not met if its whole interval is on one side of the limit; otherwise the"
-        " data cannot tell. Verdicts are about groups of at least 2 % of the rows, as 29 CFR 1607.15(A)(2)(a) asks for;"
-        " smaller ones are in the tables.",
+        " data cannot tell. Verdicts are about groups of at least 2 % of the rows; smaller ones are in the tables. (The"
+        " Uniform Guidelines, 29 CFR 1607.15(A)(2)(a), ask for determinations about groups of at least 2 % of the labor"
+        " force.)",
         words.TOLERANCE,
         "Standard deviations are those of the difference of two shares, from the pooled share of both groups. Chance is"
         " the p-value of Fisher's exact test, or with weights that of the standard deviations, after Holm's correction"
