@@ -21,7 +21,7 @@ def test_a_run_on_a_shipped_data_set(run, tmp_path):
     assert all(line.startswith("Warning: ") for line in err.splitlines())
     folder = tmp_path / "runs" / "german-equal-opportunity-secant"
     assert {p.name for p in folder.iterdir()} == {
-        *("model.skops", "config.json", "history.csv", "metrics.json", "report.html")
+        *("model.skops", "config.json", "history.csv", "metrics.json", "manifest.json", "report.html")
     }
     assert [p.name for p in folder.parent.iterdir()] == [folder.name]
 

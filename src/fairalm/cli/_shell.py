@@ -16,9 +16,9 @@ from fairalm.exceptions import FairALMWarning, InputError
 
 EXIT_CODES = (
     "Exit codes: 0 done, whether or not the constraint is met; 2 the input or an option cannot be used, and one"
-    " sentence on stderr says why; 1 anything unexpected, which is worth reporting as a bug."
+    " sentence on stderr says why; 130 interrupted; 1 anything unexpected, which is worth reporting as a bug."
 )
-USER_ERROR = 2
+USER_ERROR, INTERRUPTED = 2, 130
 #: command -> one line of help, in the order of the root's help
 COMMANDS = {
     "demo": "Show every method at work on shipped data, in a table and a figure.",
@@ -30,6 +30,8 @@ COMMANDS = {
     "report": "Write one page about one or more runs, to read, to mail and to print.",
     "card": "Write a model card in Markdown, as the Hugging Face hub reads it.",
     "cam": "Show where nets look, and measure it.",
+    "check": "Check that every file of a run is as it was written.",
+    "clean": "Remove what killed commands left in a folder.",
     "list": "List data sets, constraints, methods and estimators by name.",
 }
 
@@ -71,6 +73,9 @@ class Commands(TyperGroup):
             warnings.showwarning = show_warning
             try:
                 return super().invoke(ctx)
+            except KeyboardInterrupt:
+                _say_error("Interrupted.")
+                raise typer.Exit(INTERRUPTED) from None
             except BrokenPipeError:
                 raise  # the reader left, as in `fairalm list | head -1`: typer ends quietly
             except InputError as error:

@@ -16,7 +16,8 @@ from fairalm.cli._output import print_json, working
 from fairalm.console import say_path
 from fairalm.datasets import name_of
 from fairalm.exceptions import InputError
-from fairalm.files import AUDIT, LL144, check_new_folder
+from fairalm.files import AUDIT, LL144
+from fairalm.folders import check_new_folder
 from fairalm.report.audit_page import write_audit_page
 from fairalm.report.facts import MIN_CELL
 from fairalm.report.ll144_page import write_ll144_page

@@ -12,7 +12,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
 from fairalm.cli.train import PAGE, show_figures, show_question
-from fairalm.files import check_new_folder
+from fairalm.folders import check_new_folder
 from fairalm.measures import definition_of
 from fairalm.measures.text import percent, points, with_interval
 from fairalm.runs import FrontierSettings, Run, Source

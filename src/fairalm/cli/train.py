@@ -12,7 +12,7 @@ from fairalm import console
 from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
-from fairalm.files import check_new_folder
+from fairalm.folders import check_new_folder
 from fairalm.measures import MEASURES
 from fairalm.measures.definitions import definition_of
 from fairalm.measures.text import percent, with_interval

@@ -10,7 +10,8 @@ import pandas as pd
 
 from fairalm.arrays import BoolArray
 from fairalm.exceptions import InputError
-from fairalm.files import AUDIT, AnyPath, new_folder, write_csv, write_json
+from fairalm.files import AUDIT, AnyPath, write_csv, write_json
+from fairalm.folders import new_folder
 from fairalm.measures import RATES
 from fairalm.runs import audit_tables as tables
 from fairalm.runs.decisions import CountedDecisions, Decisions

@@ -15,7 +15,8 @@ import pandas as pd
 from fairalm._coding import group_name
 from fairalm._validation import Groups
 from fairalm.exceptions import InputError
-from fairalm.files import LL144, AnyPath, new_folder, write_csv, write_json
+from fairalm.files import LL144, AnyPath, write_csv, write_json
+from fairalm.folders import new_folder
 from fairalm.runs.decisions import CountedDecisions, Decisions
 from fairalm.runs.metrics import fingerprint, versions
 

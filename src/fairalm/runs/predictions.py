@@ -13,6 +13,7 @@ import sklearn
 from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.files import METRICS, AnyPath, read_json
+from fairalm.manifest import check_manifest
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
 from fairalm.runs.columns import check_columns
@@ -21,6 +22,8 @@ from fairalm.runs.frontier import Choice
 from fairalm.runs.images import predict_images
 from fairalm.runs.run import MODEL
 from fairalm.runs.source import open_data, read_data
+
+READ = (METRICS, MODEL, "config.json", "model.pt", "settings.json")  # of a run
 
 
 def predict(
@@ -79,6 +82,7 @@ def _config(run: AnyPath, choice: Choice | None) -> tuple[dict[str, Any], dict[s
     folder = Path(run)
     if not (folder / METRICS).is_file():
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
+    check_manifest(folder, READ)
     config = read_json(folder / "config.json")
     return config, {} if choice is None else choice.parameters(config)
 

@@ -17,7 +17,9 @@ from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
-from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
+from fairalm.files import METRICS, AnyPath, write_csv, write_json
+from fairalm.folders import new_folder
+from fairalm.manifest import write_manifest
 from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
@@ -105,7 +107,9 @@ class Run:
                 write_csv(part / "history.csv", self.fair.model.history_)
             else:
                 write_csv(part / "frontier.csv", self.curve.table)
-            write_json(part / METRICS, self.metrics())
+            content = self.metrics()
+            write_json(part / METRICS, content)
+            write_manifest(part, command=self.command, data=content["data"]["fingerprint"])
         if self.checkpoint is not None:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
 
