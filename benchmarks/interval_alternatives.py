@@ -1,6 +1,6 @@
 """Coverage and width of the intervals in `fairalm.measures`, beside those of the alternatives.
 
-    python benchmarks/coverage.py
+    python benchmarks/interval_alternatives.py
 
 For differences and ratios of two rates the coverage is summed exactly over all pairs of counts; for the range over five
 groups, and for rows with weights, it is simulated. Takes about two minutes.
