@@ -44,7 +44,7 @@ def measure_of(
     undefined = cells.why_undefined()
     value = low = high = signed = None
     if not undefined:
-        value, signed = _value(cells)
+        value, signed = value_of(cells)
         if not train:
             low, high = (float(np.squeeze(end)) for end in _interval(cells, level))
     note = undefined or cells.note()
@@ -161,7 +161,7 @@ def _interval(cells: ComparedCells, level: float) -> tuple[Any, Any]:
     return (low, high) if cells.kind == "ratio" else (1.0 - high, 1.0 - low)
 
 
-def _value(cells: ComparedCells) -> tuple[float, float | None]:
+def value_of(cells: ComparedCells) -> tuple[float, float | None]:
     """Return the worst line's value and, for a difference between two groups, mu0 - mu1."""
     p = cells.rates
     if cells.kind == "overall":
