@@ -2,6 +2,7 @@
 
 from fairalm.measures.binning import bin_scores, merge_bins
 from fairalm.measures.changes import Change, Changes, paired_changes
+from fairalm.measures.chosen import chosen_measure
 from fairalm.measures.counts import Counts, Tally
 from fairalm.measures.definitions import MEASURES, definition_of, describe, limit_of
 from fairalm.measures.entry import rates_entry, splits_entry
@@ -43,6 +44,7 @@ __all__ = [
     "Measure",
     "Tally",
     "bin_scores",
+    "chosen_measure",
     "compare_to_reference",
     "ddp",
     "definition_of",

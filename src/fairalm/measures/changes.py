@@ -48,8 +48,8 @@ class Change:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the value, its ends and the rows, ready for JSON."""
-        return {name: value for name, value in asdict(self).items() if name != "note"}
+        """Return everything, ready for JSON."""
+        return asdict(self)
 
     def __str__(self) -> str:
         return self.note if self.value is None else with_interval(self.value, self.low, self.high, unit="", sign="+")

@@ -17,7 +17,7 @@ from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning, InputError
-from fairalm.measures import Measure, describe
+from fairalm.measures import Measure, chosen_measure, describe
 from fairalm.methods import METHODS, Method
 from fairalm.progress import progress_bar
 from fairalm.runs.changes import changes_entry
@@ -96,6 +96,15 @@ class Comparison:
             "constant": sum(result.is_constant for result in results),
         }
 
+    @property
+    def n_models(self) -> int:
+        """How many methods a reader may choose among on each split."""
+        return len({result.method for result in self.results} - set(self.refused))
+
+    def if_chosen(self, result: Result) -> Measure:
+        """The gap on the test rows, with an interval that allows for the choice among the methods."""
+        return chosen_measure(result.fit.splits["test"], self.constraint, self.n_models)
+
     def metrics(self, rows: Sequence[Mapping[str, Any]], config: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """The content of a metrics.json, with `rows` under ``methods`` and every single model under ``runs``."""
         samples, settings = self.samples, self.settings
@@ -107,7 +116,13 @@ class Comparison:
             measure=describe(self.constraint, samples.label),
             methods=rows,
             runs=[
-                {"seed": result.seed, **result.to_dict(), "splits": result.fit.splits, "history": result.fit.history}
+                {
+                    "seed": result.seed,
+                    **result.to_dict(),
+                    "if_chosen": self.if_chosen(result).to_dict(),
+                    "splits": result.fit.splits,
+                    "history": result.fit.history,
+                }
                 for result in self.results
             ],
             **more,
