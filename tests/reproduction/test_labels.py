@@ -102,7 +102,7 @@ def test_a_label_without_people_to_train_on_reads_undefined(folder):
     plain = run_job(NetJob("Mustache", "unconstrained"), folder)
     fair = run_job(NetJob("Mustache", "fairalm", "Male", eta=0.1), folder)
     assert not plain["why"]  # trained, since young and other people have one
-    assert fair["why"] == "undefined (0 people to train on in women, y=1)"
+    assert fair["why"] == "undefined (0 rows to train on in women, y=1)"
     table = summarise([plain, fair]).set_index(["protected", "method"])
     assert table.loc[("Male", "unconstrained"), "note"] == "undefined (0 rows in women, y=1)"
     assert table.loc[("Male", "fairalm"), "note"] == fair["why"]

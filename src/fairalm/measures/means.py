@@ -55,10 +55,8 @@ def means_of(table: pd.DataFrame, *, note: str = "", shares: Collection[str] = (
     """
     if not isinstance(table, pd.DataFrame) or table.empty:
         raise InputError("`table` must be a table with at least one row, for example one row per seed.")
-    return {
-        str(name): _mean(str(name), column.to_numpy(), note, (0.0, 1.0) if name in shares else None)
-        for name, column in table.items()
-    }
+    bounds = {name: (0.0, 1.0) for name in shares}
+    return {name: _mean(name, table[name].to_numpy(), note, bounds.get(name)) for name in map(str, table.columns)}
 
 
 def differences_of(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
