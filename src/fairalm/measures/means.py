@@ -55,8 +55,8 @@ def means_of(table: pd.DataFrame, *, note: str = "", shares: Collection[str] = (
     """
     if not isinstance(table, pd.DataFrame) or table.empty:
         raise InputError("`table` must be a table with at least one row, for example one row per seed.")
-    bounds = {name: (0.0, 1.0) for name in shares}
-    return {name: _mean(name, table[name].to_numpy(), note, bounds.get(name)) for name in map(str, table.columns)}
+    bounds = dict.fromkeys(shares, (0.0, 1.0))
+    return {str(name): _mean(str(name), part.to_numpy(), note, bounds.get(str(name))) for name, part in table.items()}
 
 
 def differences_of(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Measure]:
