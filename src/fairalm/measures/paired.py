@@ -10,6 +10,7 @@ import numpy as np
 
 from fairalm._validation import Attributes, Groups, check_same_index
 from fairalm.arrays import BoolArray, FloatArray, IntArray
+from fairalm.exceptions import InputError
 from fairalm.measures.rates import GroupRates, Share, as_groups, binarize
 from fairalm.measures.weights import WeightSums, check_weights
 
@@ -123,10 +124,12 @@ def paired_rates(
         sensitive_features=sensitive_features,
         sample_weight=sample_weight,
     )
+    labels, n_rows = np.asarray(y_true), len(y_true)
+    for name, predictions in (("before", before), ("after", after)):
+        if len(predictions) != n_rows:
+            raise InputError(f"`{name}` has {len(predictions)} rows, y_true has {n_rows}: pass one prediction per row.")
     both = np.concatenate([np.asarray(before), np.asarray(after)])
-    labels = np.asarray(y_true)
     true, predicted, target = binarize(np.concatenate([labels, labels]), both, target=target)
-    n_rows = len(labels)
     groups = as_groups(sensitive_features, n_rows, attributes)
     weight = None if sample_weight is None else check_weights(sample_weight, n_rows)
     return count_pairs(true[:n_rows], predicted[:n_rows], predicted[n_rows:], groups, target, weight)
