@@ -50,10 +50,10 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
 def new_folder(path: AnyPath, *, overwrite: bool = False, wait: bool = False) -> Iterator[Path]:
     """Fill a temporary folder that is moved to `path` when the block ends; after an error it is deleted.
 
-    `path` must be free. With `overwrite` it may be a run or an audit (a folder that holds a file of `MARKS`) or an empty
-    folder, which stays until the new one is complete. A folder that appears at `path` in the meantime is not touched: the new one
-    gets another name, and an error says which. While another process writes `path`, it is refused or, with `wait`,
-    waited for.
+    `path` must be free. With `overwrite` it may be a run or an audit (a folder that holds a file of `MARKS`) or an
+    empty folder, which stays until the new one is complete. A folder that appears at `path` in the meantime is not
+    touched: the new one gets another name, and an error says which. While another process writes `path`, it is refused
+    or, with `wait`, waited for.
     """
     path = Path(path)
     check_new_folder(path, overwrite=overwrite)

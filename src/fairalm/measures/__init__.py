@@ -1,6 +1,8 @@
 """Numbers about predictions, each with its interval on data the model was not fitted on."""
 
 from fairalm.measures.binning import bin_scores, merge_bins
+from fairalm.measures.changes import Change, Changes, paired_changes
+from fairalm.measures.chosen import chosen_measure
 from fairalm.measures.counts import Counts, Tally
 from fairalm.measures.definitions import MEASURES, definition_of, describe, limit_of
 from fairalm.measures.entry import rates_entry, splits_entry
@@ -35,11 +37,14 @@ __all__ = [
     "MEASURES",
     "RATES",
     "Against",
+    "Change",
+    "Changes",
     "Counts",
     "GroupRates",
     "Measure",
     "Tally",
     "bin_scores",
+    "chosen_measure",
     "compare_to_reference",
     "ddp",
     "definition_of",
@@ -61,6 +66,7 @@ __all__ = [
     "measure_of",
     "measures_of",
     "merge_bins",
+    "paired_changes",
     "people_to_settle",
     "predictive_parity",
     "quotient_interval",

@@ -153,7 +153,7 @@ def _z(k: FloatArray, n: FloatArray, others: Any, reference: int) -> FloatArray:
     pooled = (k[others] + k[reference]) / (n[others] + n[reference])
     deviation = np.sqrt(pooled * (1 - pooled) * (1 / n[others] + 1 / n[reference]))
     difference = k[others] / n[others] - k[reference] / n[reference]
-    return np.divide(difference, deviation, out=np.zeros(len(difference)), where=deviation > 0)
+    return np.asarray(np.divide(difference, deviation, out=np.zeros(len(difference)), where=deviation > 0))
 
 
 def _p_values(k: FloatArray, n: FloatArray, others: Any, reference: int, *, is_whole: bool) -> FloatArray:
