@@ -32,7 +32,7 @@ class CsvTable(Table):
         with self.path.open("rb") as file:
             opener = OPENERS.get(self.path.suffix.lower())
             lines = (file if opener is None else opener(file)).read(2**20)
-            return int(self.path.stat().st_size * lines.count(b"\n") / file.tell())  # of a packed file, bytes unpacked
+            return int(self.path.stat().st_size * lines.count(b"\n") / file.tell())  # which counts packed bytes
 
     def head(self, columns: Sequence[str]) -> pd.DataFrame:
         """The first rows."""
