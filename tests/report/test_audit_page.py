@@ -70,9 +70,9 @@ def test_the_question_and_its_answer(open_page, audited):
     page = open_page(audit_page(facts, min_cell=10))
     assert page.locator("h1").inner_text() == "Are Female and Male selected at the same rate?" == question(facts)
     (table,) = facts["selection"]
-    said = page.locator("#answers").inner_text()
+    said = page.locator("#lead").inner_text()
     assert said == answer("selection", table)
-    assert said.startswith("No. Female are selected at ")
+    assert said.startswith("Not the same. Female are selected at ")
     rows = page.locator(".arrows tbody tr")
     women = " ".join(rows.first.inner_text().split())
     own = table["groups"]["Female"]

@@ -47,7 +47,7 @@ def audit_facts(audit: Mapping[str, Any], min_cell: int) -> Facts:
         "title": words.question(audit),
         "min_cell": min_cell,
         "about": _about(audit, has_hidden),
-        "outcome": tables[0]["outcome"],
+        "lead": _lead([table for table in tables if table["rate"] == tables[0]["rate"]]),
         "tables": tables,
         "outcomes": _outcomes(audit, min_cell),
         "thresholds": [_thresholds(table, min_cell) for table in audit["thresholds"]],
@@ -81,7 +81,6 @@ def table_facts(
         "rate": words.RATES[what][1],
         "lead": words.lead(own) if can_compare else NOT_SHOWN,
         "answer": words.answer(what, own) + _rest(table, own, min_cell) if can_compare else _cannot_show(min_cell),
-        "outcome": _outcome(own) if can_compare else "undefined",
         "reference": f"{words.reference_sentence(table, min_cell)} The dashed line is at four-fifths of its rate.",
         "limit": table["ratio"]["limit"] * rate if can_compare else None,
         "unknown": unknown,
@@ -143,10 +142,18 @@ def _cannot_show(min_cell: int) -> str:
     return f"{NOT_SHOWN} A group that is compared has a count under {min_cell}; audit.json has the figures."
 
 
-def _outcome(table: Mapping[str, Any]) -> str:
-    """The verdict that colours the answer: about the difference, as the question is."""
-    first = words.lead(table)
-    return "not met" if first == "No." else "met" if first.startswith("Yes") else "cannot tell"
+def _lead(tables: Sequence[Facts]) -> str:
+    """The answer in one sentence, or in one for each kind of answer if there are several tables."""
+    if len(tables) == 1:
+        return str(tables[0]["answer"])
+    by_lead: dict[str, list[str]] = {}
+    for table in tables:
+        by_lead.setdefault(table["lead"], []).append(table["attribute"])
+    return " ".join(f"{first.rstrip('.')} by {words.listed(by_lead[first])}." for first in sorted(by_lead, key=_weight))
+
+
+def _weight(first: str) -> int:
+    return 0 if first == words.NO else 1
 
 
 def _verdicts(table: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[str]:

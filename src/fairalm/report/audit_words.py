@@ -9,6 +9,7 @@ from fairalm.measures import Measure
 from fairalm.measures.text import percent, points, with_interval
 
 SIGNIFICANT = 0.05  # p-value after Holm's correction
+NO = "Not the same."
 FEW = 30  # rows of the reference group; fewer make every ratio rough
 RATES = {  # of a comparison: what is done to the people, and what its rate is called
     "selection": ("selected", "share selected (selection rate)"),
@@ -35,7 +36,7 @@ def question(facts: Mapping[str, Any]) -> str:
     elif len(tables) == 1:
         who = f"all groups of {tables[0]['attribute']}"
     else:
-        who = f"all groups of {_listed(list(dict.fromkeys(name for table in tables for name in table['columns'])))}"
+        who = f"all groups of {listed(list(dict.fromkeys(name for table in tables for name in table['columns'])))}"
     return f"Are {who} {done} at the same rate?"
 
 
@@ -57,9 +58,9 @@ def answer(what: str, table: Mapping[str, Any]) -> str:
 def lead(table: Mapping[str, Any]) -> str:
     """The first word of the answer."""
     if any(is_significant(group) for group in table["groups"].values()):
-        return "No."
+        return NO
     if table["difference"]["verdict"] == "met":
-        return f"Yes, within {points(table['difference']['limit'])}."
+        return f"The same within {points(table['difference']['limit'])}."
     return "Cannot tell."
 
 
@@ -152,5 +153,6 @@ def selected_sentence(config: Mapping[str, Any]) -> str:
     return f"Selected means {config['decision']} = {config['positive']}{guess}."
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: "sex, race and age"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
