@@ -122,7 +122,8 @@ def worst_group(table: Mapping[str, Any]) -> str | None:
     """The group with the smallest ratio to the reference, of those that are judged; None if there is no ratio."""
     groups = {name: group for name, group in table["groups"].items() if name in table["judged"]}
     ratios = {name: (group["against"] or {}).get("ratio") for name, group in groups.items()}
-    return min((name for name in ratios if ratios[name] is not None), key=lambda name: ratios[name], default=None)
+    defined: dict[str, float] = {name: ratio for name, ratio in ratios.items() if ratio is not None}
+    return min(defined, key=lambda name: defined[name], default=None)
 
 
 def reference_sentence(table: Mapping[str, Any], min_cell: int = 1) -> str:

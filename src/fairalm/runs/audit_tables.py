@@ -169,9 +169,8 @@ def _against(rates: GroupRates, judged: IntArray, reference: str | None) -> tupl
         return compare_to_reference(k, n, rates.names.index(reference))
     place = int(judged[compare_to_reference(k[judged], n[judged])[0]])
     _, against = compare_to_reference(k, n, place)
-    tested = [own for own in against if own is not None and own.p is not None]
-    n_groups = len(tested) + 1
-    corrected = iter(holm([own.p for own in tested], n_groups * (n_groups - 1) // 2))  # it was chosen by its rate
+    p = [own.p for own in against if own is not None and own.p is not None]
+    corrected = iter(holm(p, (len(p) + 1) * len(p) // 2))  # for all pairs: the reference was chosen by its rate
     return place, [
         own if own is None or own.p is None else replace(own, p_holm=float(next(corrected))) for own in against
     ]

@@ -77,8 +77,10 @@ def audit(given: Decisions, *, command: str = "") -> Audit:
     tables.check_references(given.reference, [*each.values(), *alone.values()])
 
     def compared(chosen: BoolArray | None) -> list[Any]:
+        if chosen is None:
+            return []
         found = []
-        for columns, groups in each.items() if chosen is not None else ():
+        for columns, groups in each.items():
             parts = [alone[column] for column in columns if column in alone]
             reference = tables.find_reference(given.reference, groups, parts)
             found.append(tables.comparison(counted, columns, groups, chosen, reference))

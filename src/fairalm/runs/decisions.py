@@ -71,7 +71,7 @@ class Decisions:
     def attribute_columns(self) -> list[tuple[str, ...]]:
         """The columns of each table: every attribute on its own, then all of them crossed."""
         names = tuple(self.protected)
-        alone = [(name,) for name in names]
+        alone: list[tuple[str, ...]] = [(name,) for name in names]
         if len(names) == 1:
             return alone
         return [*alone * (self.attributes != "crossed"), *[names] * (self.attributes != "separate")]
@@ -140,7 +140,7 @@ class CountedDecisions:
         try:
             return encode_groups(
                 own,
-                missing="drop" if missing in ("unknown", "drop") else missing,
+                missing="drop" if missing == "unknown" else missing,
                 merge_below=self.given.merge_below,
                 rows=self.counts.rows,
             )
