@@ -22,9 +22,7 @@ OUTCOME_RATES = {  # of decisions whose outcomes are known, in words
     "ppv": ("with {label}, of those selected", "precision, PPV"),
     "error": ("wrong decisions", "error"),
 }
-
-
-GAPS = {
+GAPS = {  # differences of these between groups, in words
     "ddp": "in the share selected",
     "deo": "in the share selected of those with {label}",
     "fpr_gap": "in the share selected of the others",
@@ -64,16 +62,15 @@ def table_facts(
 
     `shown` has for each group the number that is chosen, as a band; None if the group is hidden.
     """
-    reference, is_open = (
-        table["reference"],
-        {name: band is not None and band[0] == band[1] for name, band in shown.items()},
-    )
+    reference = table["reference"]
+    is_open = {name: band is not None and band[0] == band[1] for name, band in shown.items()}
     has_hidden = not all(is_open.values())
     own = {**table, "groups": {name: group for name, group in table["groups"].items() if is_open[name]}}
     can_compare = is_open[reference] and len(own["groups"]) > 1
-    unknown = (
-        "" if is_small(table["unknown"]["n"], min_cell) else words.unknown_sentence(what, table, config["rows_are"])
-    )
+    unknown = table["unknown"]
+    parts = (unknown["n"], unknown["selected"], unknown["n"] - unknown["selected"])
+    has_small = any(is_small(part, min_cell) for part in parts)
+    line = " The dashed line is at four-fifths of its rate." if can_compare else ""
     rate = table["groups"][reference]["rate"]["value"]
     return {
         "attribute": table["attribute"],
@@ -81,9 +78,9 @@ def table_facts(
         "rate": words.RATES[what][1],
         "lead": words.lead(own) if can_compare else NOT_SHOWN,
         "answer": words.answer(what, own) + _rest(table, own, min_cell) if can_compare else _cannot_show(min_cell),
-        "reference": f"{words.reference_sentence(table, min_cell)} The dashed line is at four-fifths of its rate.",
+        "reference": words.reference_sentence(table, min_cell) + line,
         "limit": table["ratio"]["limit"] * rate if can_compare else None,
-        "unknown": unknown,
+        "unknown": "" if has_small else words.unknown_sentence(what, table, config["rows_are"]),
         "verdicts": _verdicts(table, has_hidden, min_cell),
         "has_hidden": has_hidden,
         "groups": [
@@ -180,11 +177,7 @@ def _outcomes(audit: Mapping[str, Any], min_cell: int) -> list[Facts]:
             for name in groups
         ]
         gaps = [
-            [
-                _gap_words(name, label),
-                figure(table[name], is_coarse, min_cell)["text"],
-                verdict,
-            ]
+            [_gap_words(name, label), figure(table[name], is_coarse, min_cell)["text"], verdict]
             for name, verdict in table["verdicts"].items()
         ]
         found.append({"attribute": table["attribute"], "head": head, "rows": rows, "gaps": gaps})

@@ -82,6 +82,9 @@ class Decisions:
         named = (*self.protected, *filter(None, (self.decision, self.score, self.target, self.weight)))
         for column in named:
             check_choice("column", column, table.names)
+        for column in self.protected:
+            if column in (self.decision, self.score, self.target):
+                raise InputError(f"Column {column!r} is named twice: a protected column must be one of its own.")
         cuts = None if self.score is None else _deciles(table, self.score, self.weight)
         counts = self._tally(table, cuts)
         labels = _Labels.of(self, counts)
@@ -241,7 +244,9 @@ def _deciles(table: Table, score: str, weight: str | None) -> FloatArray:
 
 def _floats(table: Table, column: str, values: Sequence[Any]) -> FloatArray:
     """Distinct scores as numbers."""
-    numbers = pd.to_numeric(table.typed(column, values), errors="coerce").to_numpy(dtype=float)
+    is_text = any(isinstance(value, str) for value in values)  # the file may have its own decimal mark
+    own = table.typed(column, values) if is_text else pd.Series(values, dtype=object)
+    numbers = pd.to_numeric(own, errors="coerce").to_numpy(dtype=float)
     if np.isnan(numbers).any():
         wrong = next(value for value, number in zip(values, numbers, strict=True) if np.isnan(number))
         raise InputError(
