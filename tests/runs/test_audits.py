@@ -344,7 +344,10 @@ def test_settings_are_checked(settings, message):
     [
         ({"protected": ()}, "Name the protected columns with protected"),
         ({"decision": "sade"}, "There is no column 'sade'"),
-        ({"score": "sex", "decision": None}, "Column 'sex' must hold numbers, as scores are; it has '[FM]': name a"),
+        (
+            {"score": "sex", "decision": None, "protected": ["age"]},
+            "Column 'sex' must hold numbers, as scores are; it has '[FM]': name a",
+        ),
         ({"score": "age", "decision": None}, "Column 'age' has .* missing values: drop or fill those rows first"),
         ({"protected": ["sex", "said"]}, "Column 'said' is named twice: a protected column must be one of its own"),
         ({"missing": "error"}, "rows have no value in the protected column"),
