@@ -1,9 +1,9 @@
 """Seconds and memory of ``fairalm audit`` for a folder of .parquet files, by the number of rows.
 
-The folder has 20 files with a label, a prediction, two protected columns as text, a weight, and two columns that an
-audit does not need. Times are of :func:`fairalm.runs.audit` as a multiple of reading the same columns with pyarrow and
-throwing them away, in fresh processes that take turns; the median of the rounds is shown. Memory is the peak of the
-whole process of the command, imports included.
+The folder has 20 files with an outcome, a decision, two protected columns as text, a weight, a score, and a column that
+an audit does not need. Times are of :func:`fairalm.runs.audit` as a multiple of reading all of these columns but the
+score with pyarrow and throwing them away, in fresh processes that take turns; the median of the rounds is shown. An
+audit with scores reads its files twice. Memory is the peak of the whole process of the command, imports included.
 
 python benchmarks/audit_scale.py --write
 """
@@ -35,13 +35,14 @@ print(time.perf_counter() - begin)
 """
 AUDIT = """
 import sys, time
-from fairalm.runs import Predictions, audit
+from fairalm.runs import Decisions, audit
 begin = time.perf_counter()
-audit(Predictions(sys.argv[1], "repaid", "granted", ["sex", "race"], weight="weight" if sys.argv[2:] else None))
+columns = {name: name for name in sys.argv[2:]}
+audit(Decisions(sys.argv[1], ["sex", "race"], decision="granted", target="repaid", **columns))
 print(time.perf_counter() - begin)
 """
-COMMAND = ("--target", "repaid", "--prediction", "granted", "--protected", "sex", "--protected", "race")
-WEIGHT = ("--weight", "weight")
+COMMAND = ("--target", "repaid", "--decision", "granted", "--protected", "sex", "--protected", "race", "--no-files")
+MORE = ((), ("weight",), ("score",), ("weight", "score"))  # columns of the four audits
 
 
 def make_folder(folder, n_rows):
@@ -57,7 +58,7 @@ def make_folder(folder, n_rows):
             "sex": rng.choice(["F", "M"], n),
             "race": rng.choice(RACES, n, p=[0.6, 0.13, 0.06, 0.19, 0.02]),
             "weight": rng.lognormal(0, 0.5, n),
-            "amount": rng.random(n),
+            "score": rng.normal(size=n) + repaid,
             "id": np.char.add("p", np.arange(n).astype(str)),
         }
         pa.parquet.write_table(pa.table(table), folder / f"part-{number:03}.parquet")
@@ -84,11 +85,15 @@ def line(n_rows, rounds):
     with tempfile.TemporaryDirectory() as name:
         make_folder(Path(name), n_rows)
         size = sum(file.stat().st_size for file in Path(name).iterdir()) / 1e6
-        times = [(seconds(READ, name), seconds(AUDIT, name), seconds(AUDIT, name, "w")) for _ in range(rounds)]
-        read, plain, weighted = (statistics.median(column) for column in zip(*times, strict=True))
-        peak = max(peak_megabytes(name, *COMMAND), peak_megabytes(name, *COMMAND, *WEIGHT))
-    print(f"{n_rows:,} rows: read {read:.2f} s, audit {plain:.2f} s, with weights {weighted:.2f} s", flush=True)
-    return f"| {n_rows:,} | {size:,.0f} | {plain / read:.1f} | {weighted / read:.1f} | {peak:,.0f} |"
+        times = [[seconds(READ, name), *(seconds(AUDIT, name, *more) for more in MORE)] for _ in range(rounds)]
+        read, *audits = (statistics.median(column) for column in zip(*times, strict=True))
+        peaks = [
+            peak_megabytes(name, *COMMAND, *(text for column in more for text in (f"--{column}", column)))
+            for more in MORE
+        ]
+    print(f"{n_rows:,} rows: read {read:.2f} s, audits {', '.join(f'{own:.2f}' for own in audits)} s", flush=True)
+    ratios = " | ".join(f"{own / read:.1f}" for own in audits)
+    return f"| {n_rows:,} | {size:,.0f} | {ratios} | {max(peaks[:2]):,.0f} | {max(peaks[2:]):,.0f} |"
 
 
 def main():
@@ -96,8 +101,8 @@ def main():
     parser.add_argument("--write", action="store_true", help="write the table into docs/big-data.md")
     chosen = parser.parse_args()
     lines = [
-        "| rows | files, MB | time, reading = 1 | with weights | peak memory, MB |",
-        "|---:|---:|---:|---:|---:|",
+        "| rows | files, MB | time, reading = 1 | with weights | with scores | both | peak memory, MB | with scores |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|",
         *(line(10**power, chosen.rounds) for power in range(5, chosen.most + 1)),
     ]
     print("\n".join(lines))

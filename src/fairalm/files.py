@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AnyPath = str | os.PathLike[str]
-METRICS = "metrics.json"  # the file that marks a folder as a run
+METRICS, AUDIT, LL144 = MARKS = "metrics.json", "audit.json", "ll144.json"  # files that mark a folder as ours
 
 
 def cache_dir() -> Path:

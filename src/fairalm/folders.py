@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import METRICS, AnyPath
+from fairalm.files import MARKS, AnyPath
 
 fcntl: Any
 try:
@@ -37,8 +37,8 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
     if path.is_symlink() or path.exists():
         if not overwrite:
             raise InputError(f"{path} exists: choose another folder, or pass {{overwrite}}.", overwrite=True)
-        is_run = path.is_dir() and not path.is_symlink() and ((path / METRICS).is_file() or not any(path.iterdir()))
-        if not is_run:
+        is_folder = path.is_dir() and not path.is_symlink()
+        if not is_folder or not (any((path / mark).is_file() for mark in MARKS) or not any(path.iterdir())):
             raise InputError(f"{path} is not a run of fairalm, so it is not overwritten: choose another folder.")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     for refused, code in ((not parent.is_dir(), errno.ENOTDIR), (not os.access(parent, os.W_OK), errno.EACCES)):
@@ -50,10 +50,10 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
 def new_folder(path: AnyPath, *, overwrite: bool = False, wait: bool = False) -> Iterator[Path]:
     """Fill a temporary folder that is moved to `path` when the block ends; after an error it is deleted.
 
-    `path` must be free. With `overwrite` it may be a run (a folder that holds a metrics.json) or an empty folder, which
-    stays until the new one is complete. A folder that appears at `path` in the meantime is not touched: the new one
-    gets another name, and an error says which. While another process writes `path`, it is refused or, with `wait`,
-    waited for.
+    `path` must be free. With `overwrite` it may be a run or an audit (a folder that holds a file of `MARKS`) or an
+    empty folder, which stays until the new one is complete. A folder that appears at `path` in the meantime is not
+    touched: the new one gets another name, and an error says which. While another process writes `path`, it is refused
+    or, with `wait`, waited for.
     """
     path = Path(path)
     check_new_folder(path, overwrite=overwrite)

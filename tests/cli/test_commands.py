@@ -8,11 +8,9 @@ import fairalm
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
 from fairalm.manifest import write_manifest
-from fairalm.measures import MEASURES, measure_all
 from fairalm.methods import METHODS
 from fairalm.runs.choices import ESTIMATORS
 from fairalm.runs.comparison import COMPARED, fairlearn_methods
-from fairalm.runs.metrics import verdict
 
 
 def test_version_and_help_through_the_console(console):
@@ -89,55 +87,6 @@ def test_predict_says_when_scikit_learn_differs(run, tmp_path):
     code, _, err = run("predict", "r", "people.csv", "-o", "out.csv")
     assert code == 0
     assert err.startswith("Warning: the model was trained with scikit-learn 1.0;")
-
-
-def test_audit_measures_what_the_library_measures(run, people, tmp_path):
-    people["granted"] = np.where(people["skill"] > 0.2, "yes", "no")
-    people.to_csv(tmp_path / "p.csv", index=False)
-    options = ("--target", "hired", "--prediction", "granted", "--protected", "sex")
-    code, out, _ = run("audit", "p.csv", *options, "-o", "a.json")
-    assert code == 0
-    assert max(map(len, out.splitlines())) <= 80
-    expected = measure_all(people["hired"], people["granted"], sensitive_features=people["sex"], target="yes")
-    for name in MEASURES:
-        assert name == "error" or str(expected[name]) in out
-    written = json.loads((tmp_path / "a.json").read_text())
-    assert written["splits"]["audit"]["deo"] == expected["deo"].to_dict()
-    assert written["verdicts"]["deo"] == verdict(expected["deo"], 0.01)
-    code, out, _ = run("audit", "p.csv", *options, "--positive", "no", "--json")
-    assert json.loads(out)["splits"]["audit"]["groups"]["F"]["tp"] == int(
-        ((people["sex"] == "F") & (people["hired"] == "no") & (people["granted"] == "no")).sum()
-    )
-
-
-def test_audit_says_small_and_empty_cells(run, tmp_path):
-    table = pd.DataFrame({"y": [1, 0, 1, 0, 1, 1], "h": [1, 0, 0, 0, 1, 0], "g": ["a", "a", "a", "a", "b", "b"]})
-    table.to_csv(tmp_path / "p.csv", index=False)
-    code, out, _ = run("audit", "p.csv", "--target", "y", "--prediction", "h", "--protected", "g")
-    assert code == 0
-    assert "! 0" in out
-    assert "! under 30 people" in out
-    assert "0 people" in out
-    assert "undefined (0 people in b, y≠1)" in " ".join(out.split())
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"h": [0.1, 0.7, 0.2, 0.9]}, "must hold the same two labels"),
-        ({"h": ["yes", "no", "yes", "no"]}, "must hold the same two labels"),
-        ({"h": [1, 0, None, 1]}, "Column 'h' has 1 missing values"),
-        ({"y": [1, 1, 1, 1], "h": [1, 1, 1, 1]}, "Only the label 1 occurs: say with --positive"),
-        ({"g": ["a", "a", "a", "a"]}, "has 1 group ('a')"),
-    ],
-)
-def test_audit_refuses(run, tmp_path, change, message):
-    table = pd.DataFrame({"y": [1, 0, 1, 0], "h": [1, 0, 0, 0], "g": ["a", "a", "b", "b"]}).assign(**change)
-    table.to_csv(tmp_path / "p.csv", index=False)
-    code, out, err = run("audit", "p.csv", "--target", "y", "--prediction", "h", "--protected", "g")
-    assert (code, out) == (2, "")
-    assert message in err
-    assert len(err.splitlines()) == 1
 
 
 def test_compare_on_seeds(run, table, tmp_path):

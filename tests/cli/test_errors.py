@@ -128,7 +128,7 @@ def test_an_id_is_no_protected_attribute(run, tmp_path, n_rows, n_groups, messag
         tmp_path / "p.csv", index=False
     )
     for command in (
-        ("audit", "p.csv", "--prediction", "said"),
+        ("audit", "p.csv", "--decision", "said"),
         ("train", "p.csv", "-o", "runs/r"),
         ("train", "p.csv", "-o", "runs/r", "--estimator", "mlp"),
         ("compare", "p.csv"),
@@ -180,7 +180,7 @@ def test_a_folder_that_is_read_only(run, table, tmp_path):
         (("train", "absent.csv", *BASE), "There is no file"),
         (("train", "binary.csv", *BASE), "is not text"),
         (("train", "p.csv", *BASE, "--tol", "7"), "must lie in [0, 1]"),
-        (("audit", "p.csv", "--target", "hired", "--prediction", "town", "--protected", "sex"), "same two labels"),
+        (("audit", "p.csv", "--target", "hired", "--decision", "town", "--protected", "sex"), "same two labels"),
         (("predict", "nowhere", "p.csv", "-o", "out.csv"), "nowhere is not a run"),
         (("compare", "p.csv", *BASE[:-2], "--methods", "secant,best"), "There is no method 'best'"),
     ],

@@ -91,7 +91,7 @@ def test_packed_files(run, people, tmp_path, suffix):
     people.to_csv(tmp_path / f"packed{suffix}", index=False)
     assert same_figures(run, tmp_path, f"packed{suffix}")
     assert run("predict", "other", f"packed{suffix}", "-o", "predicted.csv")[0] == 0
-    assert run("audit", f"packed{suffix}", *BASE, "--prediction", "hired")[0] == 0
+    assert run("audit", f"packed{suffix}", *BASE, "--decision", "hired")[0] == 0
     run("train", f"packed{suffix}", *BASE)
     assert (tmp_path / "runs" / "packed-equal-opportunity-secant").is_dir()
 

@@ -11,7 +11,7 @@ import fairalm
 from fairalm import FairALMWarning, InputError, L2Penalty
 from fairalm.files import read_json
 from fairalm.manifest import write_manifest
-from fairalm.runs import Predictions, Settings, Source, audit, compare, predict, run
+from fairalm.runs import Settings, Source, compare, predict, run
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairalm.exceptions.FairALMWarning")
 
@@ -68,12 +68,6 @@ def test_a_method_of_your_own_is_a_class(table):
     assert [row["method"] for row in done.summary()][:3] == ["plain", "gentle", "secant"]
     assert {result.seed for result in done.results} == {3}
     assert Settings(method=Gentle, eta=0.2).to_dict()["method"] == "gentle"
-
-
-def test_audit(table):
-    done = audit(Predictions(table, "hired", "said", ["sex"]))
-    assert done.rates.names == ("F", "M")
-    assert set(done.metrics["verdicts"].values()) <= {"met", "not met", "cannot tell"}
 
 
 @pytest.mark.parametrize(

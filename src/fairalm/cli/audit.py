@@ -2,112 +2,164 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from pathlib import Path
+from typing import Annotated, Any
 
-import numpy as np
 import typer
+from typer import Option
 
+from fairalm._validation import check_parameter
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, groups_sentence, print_json, working
-from fairalm.console import print_table, say, say_path
-from fairalm.files import write_json
-from fairalm.measures import MEASURES, GroupRates, rate_interval
-from fairalm.report.words import weight_sentence
-from fairalm.runs import Audit, Predictions
+from fairalm.cli._audit_tables import show_audit, show_ll144
+from fairalm.cli._output import print_json, working
+from fairalm.console import say_path
+from fairalm.datasets import name_of
+from fairalm.exceptions import InputError
+from fairalm.files import AUDIT, LL144
+from fairalm.folders import check_new_folder
+from fairalm.report.audit_page import write_audit_page
+from fairalm.report.facts import MIN_CELL
+from fairalm.report.ll144_page import write_ll144_page
+from fairalm.runs import Decisions, LocalLaw144, ll144
 from fairalm.runs import audit as measure
-from fairalm.runs.metrics import measures_in
+from fairalm.runs.audits import TABLES
+from fairalm.runs.ll144 import CSV
 
-RATES = {"error": "error", "selection": "selected", "tpr": "TPR", "fpr": "FPR", "ppv": "PPV"}
-SMALL = 30  # people with a label in a group; fewer are marked
+PAGE, LL144_PAGE = "audit.html", "ll144.html"
+FORMATS = ("audit", "ll144")
 
-
-OPTIONS = {
+GIVEN: dict[str, Any] = {
     "data": Annotated[
-        str, typer.Argument(metavar="DATA", help="A .csv or .parquet file, or a folder of .parquet files.")
+        str,
+        typer.Argument(metavar="DATA", help="A .csv (also .csv.gz) or .parquet file, or a folder of .parquet files."),
     ],
-    "target": Annotated[str, typer.Option(metavar="COL", help="Column of the label, with two values.")],
-    "prediction": Annotated[str, typer.Option(metavar="COL", help="Column of the predicted label, not of scores.")],
-    "protected": Annotated[list[str], opt.Protected],
-    "attributes": opt.TRAIN_SOURCE["attributes"],
+    "decision": opt.text("COL", "Column of the decision or predicted label, with two values."),
+    "score": opt.text("COL", "Column of a score, the higher the better for the person."),
+    "target": opt.text("COL", "Column of the true outcome, if it is known; the same two values as --decision."),
+    "protected": Annotated[list[str] | None, opt.Protected],
+    "attributes": opt.text(
+        "both|separate|crossed",
+        "Several protected columns: look at each on its own, at the crossed groups, or at both, since decisions can be"
+        " even in each column and uneven where they cross.",
+    ),
+    "reference": Annotated[
+        list[str] | None,
+        Option(
+            metavar="GROUP",
+            help="Group to compare with, one for each protected column. Default: the highest rate of the groups"
+            " with at least 2 % of the rows.",
+        ),
+    ],
+    "positive": opt.text("VALUE", "Value that means selected, against all others. Default: the larger, 1 or 'yes'."),
     "weight": opt.TRAIN_SOURCE["weight"],
-    "positive": opt.SOURCE["positive"],
-    "missing": opt.SOURCE["missing"],
+    "missing": opt.text(
+        "unknown|error|drop|group",
+        "Rows without a protected value: count them and leave them out of the ratios, refuse them, leave them out of"
+        " every table, or make them a group of their own.",
+    ),
+    "unknown": Annotated[
+        list[str] | None,
+        Option(metavar="VALUE", help="Value of a protected column that means unknown, such as 'declined'."),
+    ],
     "merge_below": opt.SOURCE["merge_below"],
-    "tol": Annotated[float, typer.Option(metavar="X", help="Tolerance of the verdicts.")],
+    "tol": opt.number(
+        float,
+        "Tolerance of the verdicts about differences: 0.05 is five points. One point cannot be told from chance on most"
+        " tables.",
+    ),
+    **opt.CSV,
+    "rows_are": opt.SOURCE["rows_are"],
+}
+LAW: dict[str, Any] = {
+    "sex": opt.text("COL", "ll144: column of the sex."),
+    "race": opt.text("COL", "ll144: column of race/ethnicity."),
+    "leave_out_below": opt.number(
+        float | None, "ll144: no impact ratio for categories with a smaller share of the rows; at most 0.02."
+    ),
+    "reason": opt.text("TEXT", "ll144: why they are left out; the rule asks for it."),
+    "tool": opt.text("TEXT", "ll144: name of the tool that is audited."),
+    "audit_date": opt.text("DATE", "ll144: date of the audit, such as 2026-03-31."),
+    "distribution_date": opt.text("DATE", "ll144: the tool's distribution date."),
+    "data_source": opt.text("TEXT", "ll144: source and explanation of the data."),
 }
 
 
-@opt.takes(given=(Predictions, OPTIONS))
+@opt.takes(given=(Decisions, GIVEN), law=(LocalLaw144, LAW))
 def audit(
     context: typer.Context,
-    given: Predictions,
-    out: opt.OutFile = None,
+    given: Decisions,
+    law: LocalLaw144,
+    form: Annotated[
+        str,
+        Option(
+            "--format",
+            metavar="audit|ll144",
+            help="ll144: exactly the three tables of New York City's Local Law 144.",
+        ),
+    ] = "audit",
+    min_cell: Annotated[
+        int, Option(metavar="N", min=1, help="Smallest count that the page shows; the other files have all.")
+    ] = MIN_CELL,
+    no_files: Annotated[bool, Option("--no-files", help="Only print.")] = False,
+    out: Annotated[
+        Path | None, Option("-o", "--out", metavar="DIR", help="Folder to write.", show_default="audits/DATA")
+    ] = None,
     overwrite: opt.Overwrite = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Measure given predictions by group.
+    """Measure given decisions or scores by group.
 
-    They may come from any model or person, but not for the rows a model was trained on: there it looks better than it
-    is.
+    They may come from any model, rule or person, but not for the rows a model was trained on: there it looks better
+    than it is. No model and no outcomes are needed.
 
-    What you get: how many people there are per group and label, each group's rates and all gaps between groups, with
-    95 % intervals, and whether each gap is within --tol: met, not met, or cannot tell. With -o, a .json file too.
+    What you get: the share of each group that is selected (of scores: that is above the median, and the shares at
+    several thresholds), its ratio to that of the reference group, tests, and with --target all rates and gaps; each
+    with a 95 % interval. The smallest ratio is judged against four-fifths and each difference against --tol: met, not
+    met, or cannot tell. A folder DIR has the same as a page (audit.html), as audit.json, and as tables.csv.
 
     For example:
-      fairalm audit loans.csv --target repaid --prediction granted --protected sex
+      fairalm audit decisions.csv --decision selected --protected sex
+      fairalm audit loans.csv --decision granted --target repaid
+          --protected race --protected sex --reference white
+      fairalm audit applicants.csv --score rating --protected sex
+      fairalm audit applicants.csv --decision selected --format ll144
+          --sex sex --race ethnicity --audit-date 2026-03-31
     """
-    check_out(out, (".json",), overwrite)
+    check_parameter("format", form, FORMATS)
+    is_law = form == "ll144"
+    if not is_law and law != LocalLaw144():
+        named = {name: None for name in LAW if getattr(law, name) is not None}
+        raise InputError(f"{{{next(iter(named))}}} is for {{format}}.", **named, format="ll144")
+    out = None if no_files else out or _new_folder(given, is_law)
+    if out is not None:
+        check_new_folder(out, overwrite=overwrite)
     with working(f"reading {given.data}"):
-        done = measure(given, command=opt.typed(context))
-    if out is not None:
-        write_json(out, done.metrics)
+        command = opt.typed(context)
+        done: Any = ll144(given, law, command=command) if is_law else measure(given, command=command)
+        written = [] if out is None else _write(done, out, overwrite, is_law, min_cell)
     if as_json:
-        print_json(done.metrics)
+        print_json({**({} if out is None else {"out": out}), **done.facts})
         return
-    _show(done)
-    if out is not None:
-        say_path(f"Written to {out}")
+    (show_ll144 if is_law else show_audit)(done.facts)
+    for line in written:
+        say_path(line)
 
 
-def _show(done: Audit) -> None:
-    rates, given = done.rates, done.given
-    say(f"{int(done.groups.sizes.sum()):,} people in {groups_sentence(done.groups)}.")
-    if n_dropped := done.metrics["data"]["dropped"]:
-        say(f"Left out: {n_dropped:,} people without a protected value.")
-    if given.weight is not None:
-        say(weight_sentence(given.weight))
-    say()
-    with_label, without = rates.tp + rates.fn, rates.fp + rates.tn
-    print_table(
-        ["people", f"{given.target} = {done.metrics['config']['positive']}", "others", "all"],
-        [
-            (name, _marked(a), _marked(b), f"{a + b:,}")
-            for name, a, b in zip(rates.names, with_label, without, strict=True)
-        ],
-    )
-    if (np.minimum(with_label, without) < SMALL).any():
-        say(f"! under {SMALL} people: their rates are rough, as the intervals say.", indent=2)
-    say()
-    columns = [_rates(rates, rate) for rate in RATES]
-    print_table(["rates, %", *RATES.values()], [*zip(rates.names, *columns, strict=True)])
-    say()
-    print_table(
-        ["between groups", "95 % interval", f"within {100 * given.tol:.3g} %?"],
-        [
-            (MEASURES[name].title, measured, done.metrics["verdicts"].get(name, ""))
-            for name, measured in measures_in(done.metrics["splits"]["audit"]).items()
-            if name != "error"
-        ],
-    )
+def _new_folder(given: Decisions, is_law: bool) -> Path:
+    name = re.sub(r"[^\w.-]+", "-", name_of(given.data))
+    return Path("audits") / (f"{name}-ll144" if is_law else name)
 
 
-def _marked(number: int) -> str:
-    return f"{'! ' if number < SMALL else ''}{number:,}"
-
-
-def _rates(rates: GroupRates, rate: str) -> list[str]:
-    low, high = rate_interval(*rates.effective(rate))
-    return [
-        f"{100 * p:.0f} [{100 * a:.0f},{100 * b:.0f}]" if people else "0 people"
-        for p, a, b, people in zip(rates.value(rate), low, high, rates.counts(rate)[1], strict=True)
-    ]
+def _write(done: Any, out: Path, overwrite: bool, is_law: bool, min_cell: int) -> list[str]:
+    """Write the folder; the lines that say what is in it."""
+    done.save(out, overwrite=overwrite)
+    if is_law:
+        write_ll144_page(out / LL144_PAGE, done.facts)
+        return [f"Written to {out}: {LL144}, {CSV}", f"Page: {out / LL144_PAGE}"]
+    try:
+        write_audit_page(out / PAGE, done.facts, min_cell=min_cell)
+        page = f"Page: {out / PAGE}"
+    except ImportError as error:
+        page = f"No page. {error}."
+    return [f"Written to {out}: {AUDIT}, {TABLES}", page]

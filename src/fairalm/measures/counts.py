@@ -15,7 +15,7 @@ from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 from fairalm.measures.rates import GroupRates, binarize, count
 from fairalm.measures.totals import Totals
-from fairalm.measures.weights import WrongWeights
+from fairalm.measures.weights import WrongWeights, weight_numbers
 
 Column = tuple[IntArray, Sequence[Hashable]]  # the place of each row's value among the distinct ones; -1 if missing
 
@@ -34,13 +34,13 @@ class Counts:
 
     table: pd.DataFrame  # the columns of the label, of the prediction and of the protected attributes
     rows: IntArray  # how many rows of data have these values, at least 1
-    target: str
-    prediction: str
+    target: str | None  # None if the outcome is not known
+    prediction: str | None
     protected: tuple[str, ...]
     weights: Totals | None = None  # of these rows; None if every row counts the same
 
     def __post_init__(self) -> None:
-        for column in (self.target, self.prediction, *self.protected):
+        for column in filter(None, (self.target, self.prediction, *self.protected)):
             check_choice("column", column, self.table.columns)
         rows = np.asarray(self.rows)
         if rows.shape != (len(self.table),) or rows.dtype.kind not in "iu" or (rows < 1).any():
@@ -93,18 +93,30 @@ class Counts:
 
     def rates(self, groups: Groups, target: Any = None) -> GroupRates:
         """Confusion counts per group, where `target` is the label that counts as positive."""
+        if self.target is None or self.prediction is None:
+            raise InputError("Confusion counts need a label and a prediction: name the columns of both.")
         true, pred, target = binarize(self.table[self.target], self.table[self.prediction], target=target)
         return count(true, pred, groups, target, self.weights)
 
 
 class Tally:
-    """Counts rows batch by batch; its memory grows with the combinations of values, not with the rows."""
+    """Counts rows batch by batch; its memory grows with the combinations of values, not with the rows.
+
+    `more` are columns that are counted apart as well. Without a label or a prediction, the name is None.
+    """
 
     MOST = 250_000  # combinations of values; with more, a column is an id or a score
 
-    def __init__(self, target: str, prediction: str, protected: Sequence[str], weight: str | None = None) -> None:
+    def __init__(
+        self,
+        target: str | None,
+        prediction: str | None,
+        protected: Sequence[str],
+        weight: str | None = None,
+        more: Sequence[str] = (),
+    ) -> None:
         self.target, self.prediction, self.protected, self.weight = target, prediction, tuple(protected), weight
-        self.columns = tuple(dict.fromkeys((target, prediction, *protected)))
+        self.columns = tuple(dict.fromkeys(filter(None, (target, prediction, *protected, *more))))
         self._values: dict[str, dict[Hashable, int]] = {name: {} for name in self.columns}
         self._lines: dict[tuple[int, ...], int] = {}
         self._rows: list[int] = []
@@ -128,7 +140,8 @@ class Tally:
         self._sums += [Fraction(0)] * n_new
         self._squares += [Fraction(0)] * n_new
         if weight is not None:
-            numbers = self._numbers(weight)
+            numbers = weight_numbers(weight, f"Column {self.weight!r}")
+            self._wrong.add(numbers)
             kept = np.isfinite(numbers) & (numbers > 0)
             numbers, codes = numbers[kept], codes[kept]
             totals = Totals.of(numbers, codes, len(lines))
@@ -161,14 +174,6 @@ class Tally:
         known = self._values[name]
         places = [known.setdefault(value, len(known)) for value in values]
         return np.array([*places, -1], dtype=np.int64)[codes]
-
-    def _numbers(self, weight: Any) -> FloatArray:
-        try:
-            numbers = np.asarray(weight, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"Column {self.weight!r} must hold numbers: {error}.") from None
-        self._wrong.add(numbers)
-        return numbers
 
 
 def _combine(columns: Sequence[Column]) -> tuple[IntArray, IntArray]:

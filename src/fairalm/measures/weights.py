@@ -73,10 +73,7 @@ def check_weights(sample_weight: Any, n_rows: int, name: str = "`sample_weight`"
     fairalm.exceptions.InputError: `sample_weight` has 1 negative value, the first is -2.0: a weight says how many\
  people a row stands for.
     """
-    try:
-        weight = np.asarray(sample_weight, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold numbers: {error}.") from None
+    weight = weight_numbers(sample_weight, name)
     if weight.ndim != 1:
         raise InputError(f"{name} must be one column; got shape {weight.shape}.")
     if len(weight) != n_rows:
@@ -85,6 +82,14 @@ def check_weights(sample_weight: Any, n_rows: int, name: str = "`sample_weight`"
     wrong.add(weight)
     wrong.refuse(name)
     return weight
+
+
+def weight_numbers(weight: Any, name: str) -> FloatArray:
+    """Weights as an array of numbers that are not checked further; `name` says in the message what they are."""
+    try:
+        return np.asarray(weight, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers: {error}.") from None
 
 
 class WrongWeights:

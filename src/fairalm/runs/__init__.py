@@ -7,9 +7,11 @@
 >>> done.save("runs/german")  # doctest: +SKIP
 """
 
-from fairalm.runs.audits import Audit, Predictions, audit
+from fairalm.runs.audits import Audit, audit, audit_schema
 from fairalm.runs.comparison import Comparison, compare
+from fairalm.runs.decisions import Decisions
 from fairalm.runs.frontier import Choice, FrontierSettings
+from fairalm.runs.ll144 import BiasAudit, LocalLaw144, ll144
 from fairalm.runs.metrics import metrics_schema
 from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
@@ -19,16 +21,20 @@ from fairalm.runs.source import Source
 
 __all__ = [
     "Audit",
+    "BiasAudit",
     "Choice",
     "Comparison",
+    "Decisions",
     "FrontierSettings",
-    "Predictions",
+    "LocalLaw144",
     "Run",
     "Samples",
     "Settings",
     "Source",
     "audit",
+    "audit_schema",
     "compare",
+    "ll144",
     "metrics_schema",
     "predict",
     "predict_batches",

@@ -1,108 +1,163 @@
-"""Measuring given predictions by group."""
+"""Measuring given decisions and scores by group."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from fairalm._validation import Attributes, Groups, Missing, check_choice
-from fairalm.constraints import EqualOpportunity
+import pandas as pd
+
+from fairalm.arrays import BoolArray
 from fairalm.exceptions import InputError
-from fairalm.measures import MEASURES, Counts, GroupRates, Tally, rates_entry
-from fairalm.runs.metrics import data_entry, measures_in, metrics, verdict
-from fairalm.runs.source import open_data
+from fairalm.files import AUDIT, AnyPath, write_csv, write_json
+from fairalm.folders import new_folder
+from fairalm.measures import RATES
+from fairalm.runs import audit_tables as tables
+from fairalm.runs.decisions import CountedDecisions, Decisions
+from fairalm.runs.metrics import fingerprint, read_schema, versions
+from fairalm.runs.source import is_guess
+
+SCHEMA = 1  # of audit.json: schemas/audit.schema.json
+TABLES = "tables.csv"
+AGAINST = (
+    *(f"{what}{end}" for what in ("ratio", "difference") for end in ("", "_low", "_high")),
+    *("z", "p", "p_holm", "test"),
+)
+OUTCOME_RATES = ("error", "tpr", "fpr", "ppv")
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """Given predictions: a file with the columns of the label, of the predicted label and of the protected attributes.
+def audit_schema() -> dict[str, Any]:
+    """The JSON schema of audit.json, for a validator such as that of the package jsonschema.
 
-    A folder of .parquet files is one table. The further parameters are those of :class:`fairalm.runs.Source`, and the
-    tolerance of the verdicts.
+    >>> audit_schema()["title"]
+    'audit.json of fairalm, schema 1'
     """
-
-    data: str
-    target: str
-    prediction: str
-    protected: Sequence[str]
-    positive: str | None = None
-    missing: Missing = "error"
-    merge_below: int | None = None
-    tol: float = 0.01
-    attributes: Attributes = "crossed"
-    weight: str | None = None
+    return read_schema("audit")
 
 
 @dataclass(frozen=True)
 class Audit:
-    """Counts, rates and gaps of given predictions; `metrics` is the content of a metrics.json."""
+    """An audit; `facts` is the content of audit.json.
 
-    given: Predictions
-    groups: Groups
-    rates: GroupRates
-    metrics: dict[str, Any]
+    >>> from fairalm.runs import Decisions, audit
+    >>> done = audit(Decisions("german", "foreign_worker", decision="credit"))
+    >>> groups = done.facts["selection"][0]["groups"]
+    >>> [(name, group["n"], group["selected"]) for name, group in groups.items()]
+    [('no', 37, 33), ('yes', 963, 667)]
+    """
+
+    given: Decisions
+    facts: dict[str, Any]
+
+    def tables(self) -> pd.DataFrame:
+        """Every rate of every group, one per line, as tables.csv has them."""
+        return pd.DataFrame(_lines(self.facts))
+
+    def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
+        """Write audit.json and tables.csv into a new folder."""
+        with new_folder(folder, overwrite=overwrite) as part:
+            write_json(part / AUDIT, self.facts)
+            write_csv(part / TABLES, self.tables())
 
 
-def audit(given: Predictions, *, command: str = "") -> Audit:
-    """Measure given predictions. The table is read batch by batch, so it may have more rows than fit in memory."""
-    EqualOpportunity(tol=given.tol)  # refuses what is no tolerance
-    counts = _count(given)
-    chosen: Any = {name: getattr(given, name) for name in ("missing", "merge_below", "attributes")}
-    groups = counts.groups(**chosen)
-    positive = _positive(given, counts)
-    rates = counts.rates(groups, positive)
-    entry = rates_entry(rates)
-    gaps = [gap for name, gap in measures_in(entry).items() if MEASURES[name].kind == "difference"]
-    config = {
-        name: getattr(given, name) for name in ("target", "prediction", "protected", "attributes", "weight", "tol")
+def audit(given: Decisions, *, command: str = "") -> Audit:
+    """Measure decisions, scores or both by group. The table is read batch by batch: it need not fit in memory.
+
+    ``facts["selection"]`` has a table for each attribute with the share of each group that is selected, its ratio to
+    that of the reference group, tests and verdicts; ``facts["scoring"]`` the same for the share with a score above the
+    median, and ``facts["thresholds"]`` the rates at each decile of the scores. With outcomes, ``facts["outcomes"]`` has
+    every measure.
+    """
+    if not given.protected:
+        raise InputError("Name the protected columns with {protected}: there is nothing to compare.", protected=None)
+    counted = given.count()
+    each = {columns: counted.groups(columns) for columns in given.attribute_columns}
+    alone = {column: counted.groups([column]) for column in given.protected} if given.reference else {}
+    tables.check_references(given.reference, [*each.values(), *alone.values()])
+
+    def compared(chosen: BoolArray | None) -> list[Any]:
+        if chosen is None:
+            return []
+        found = []
+        for columns, groups in each.items():
+            parts = [alone[column] for column in columns if column in alone]
+            reference = tables.find_reference(given.reference, groups, parts)
+            found.append(tables.comparison(counted, columns, groups, chosen, reference))
+        return found
+
+    has_outcomes = counted.selected is not None and counted.outcome is not None
+    facts = {
+        "schema": SCHEMA,
+        "command": command,
+        "data": _data(counted),
+        "config": {**asdict(given), "positive": counted.positive, "positive_is": _positive_is(given, counted)},
+        "selection": compared(counted.selected),
+        "scoring": compared(counted.above_median),
+        "outcomes": [tables.outcomes(counted, *table) for table in each.items() if has_outcomes],
+        "thresholds": [tables.thresholds(counted, *table) for table in each.items() if counted.deciles is not None],
+        "versions": versions(),
     }
-    data = data_entry(given.data, counts.sorted_table(), counts.table[given.target], groups, counts.sums)
-    result = metrics(
-        command=command,
-        data=data | {"dropped": int(counts.rows[groups.codes < 0].sum())},
-        config=config | {"positive": positive},
-        splits={"audit": entry},
-        verdicts={gap.name: verdict(gap, given.tol) for gap in gaps},
-    )
-    return Audit(given, groups, rates, result)
+    return Audit(given, facts)
 
 
-def _count(given: Predictions) -> Counts:
-    """Count the rows of the table, of which only the columns named are read."""
-    table, _ = open_data(given.data)
-    tally = Tally(given.target, given.prediction, list(dict.fromkeys(given.protected)), given.weight)
-    for column in (*tally.columns, *filter(None, (given.weight,))):
-        check_choice("column", column, table.names)
-    for batch in table.batches(tally.columns, given.weight):
-        tally.add(batch.columns, batch.numbers)
-        if tally.is_full:
-            _positive(given, tally.counts(table.typed))  # refuses scores
-            raise InputError(
-                f"The protected columns {', '.join(map(repr, given.protected))} have more than {Tally.MOST:,}"
-                " combinations of values: is one of them an id? Name other columns."
-            )
-    return tally.counts(table.typed)
+def _data(counted: CountedDecisions) -> dict[str, Any]:
+    counts, given = counted.counts, counted.given
+    absent = counts.table[list(counts.protected)].isna().any(axis=1).to_numpy()
+    return {
+        "name": given.data,
+        "fingerprint": fingerprint(counts.sorted_table()),
+        "rows": counts.n_rows,
+        "dropped": int(counts.rows[absent].sum()) if given.missing == "drop" else 0,
+        "median": None if counted.deciles is None else float(counted.deciles[4]),
+    }
 
 
-def _positive(given: Predictions, counts: Counts) -> Any:
-    """The positive label, after checking that both columns hold the same two."""
-    labels: dict[Any, None] = {}
-    for column in (given.target, given.prediction):
-        if absent := counts.rows_without(column):
-            raise InputError(f"Column {column!r} has {absent} missing values: drop or fill those rows first.")
-        labels |= dict.fromkeys(counts.table[column].tolist())
-    shown = ", ".join(repr(label) for label in list(labels)[:5]) + (", ..." if len(labels) > 5 else "")
-    if len({str(label) for label in labels}) > 2 or len({type(label) is str for label in labels}) > 1:
-        raise InputError(
-            f"Columns {given.target!r} and {given.prediction!r} must hold the same two labels; they hold {shown}:"
-            " turn scores into labels first."
-        )
-    if given.positive is not None:
-        for label in labels:
-            if str(label) == given.positive:  # "1" is 1
-                return label
-        raise InputError(f"{{positive}} is not a label: there are {shown}.", positive=given.positive)
-    if len(labels) < 2:
-        raise InputError(f"Only the label {shown} occurs: say with {{positive}} which one is positive.", positive=None)
-    return max(labels)
+def _positive_is(given: Decisions, counted: CountedDecisions) -> str | None:
+    if counted.positive is None:
+        return None
+    return "guessed" if given.positive is None and is_guess(counted.positive) else "given"
+
+
+def _lines(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for what in ("selection", "scoring"):
+        for table in facts[what]:
+            yield from _comparison_lines(what, table)
+    for table in facts["outcomes"]:
+        for name, group in table["groups"].items():
+            for rate in OUTCOME_RATES:
+                count = sum(group[part] for part in RATES[rate][0])
+                yield _line(rate, table["attribute"], name, {**group["rates"][rate], "k": count})
+    for table in facts["thresholds"]:
+        for point in table["points"]:
+            for name, group in point["groups"].items():
+                for rate, own in group.items():
+                    what = f"{rate} above threshold"
+                    yield {**_line(what, table["attribute"], name, own), "threshold": point["threshold"]}
+
+
+def _comparison_lines(what: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for name, group in table["groups"].items():
+        against = group["against"] or {}
+        compared = {column: against.get(column) for column in AGAINST}
+        if name == table["reference"]:
+            compared["ratio"], compared["difference"] = 1.0, 0.0
+        yield {**_line(what, table["attribute"], name, group["rate"]), "reference": table["reference"], **compared}
+    unknown = table["unknown"]
+    if unknown["n"]:
+        rate = {"value": unknown["rate"], "low": None, "high": None, "k": unknown["selected"], "n": unknown["n"]}
+        yield _line(what, table["attribute"], "(unknown)", rate)
+
+
+def _line(what: str, attribute: str, group: str, rate: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "table": what,
+        "attribute": attribute,
+        "group": group,
+        "threshold": None,
+        "n": rate["n"],
+        "count": rate["k"],
+        "rate": rate["value"],
+        "low": rate["low"],
+        "high": rate["high"],
+    }

@@ -28,7 +28,12 @@ def metrics_schema() -> dict[str, Any]:
     >>> metrics_schema()["title"]
     'metrics.json of fairalm, schema 2'
     """
-    text = files("fairalm").joinpath("schemas", "metrics.schema.json").read_text(encoding="utf-8")
+    return read_schema("metrics")
+
+
+def read_schema(name: str) -> dict[str, Any]:
+    """A JSON schema of the package."""
+    text = files("fairalm").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 
@@ -53,28 +58,33 @@ def data_entry(
 
     return {
         "name": name,
-        "fingerprint": f"sha256:{_fingerprint(frame)}",
+        "fingerprint": fingerprint(frame),
         "rows": int(rows.sum()),
         "groups": by_group(rows, 0),
         **({} if weight is None else {"weights": by_group(weight, 0.0)}),
     }
 
 
-def _fingerprint(frame: pd.DataFrame) -> str:
+def fingerprint(frame: pd.DataFrame) -> str:
+    """The sha256 of a table as CSV."""
     digest = hashlib.sha256()
     for start in range(0, max(len(frame), 1), LINES):
         text = frame.iloc[start : start + LINES].to_csv(index=False, header=start == 0, lineterminator="\n")
         digest.update(text.encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    return f"sha256:{digest.hexdigest()}"
 
 
 def metrics(
     *, data: Mapping[str, Any], config: Mapping[str, Any], splits: Mapping[str, Any], **more: Any
 ) -> dict[str, Any]:
     """The content of a metrics.json: `data`, `config`, `splits`, further entries, and the versions of the packages."""
-    versions = {name: version(name) for name in ("fairalm", "scikit-learn", "numpy")}
-    versions["python"] = platform.python_version()
-    return {"schema": SCHEMA, "data": data, "config": config, "splits": splits, **more, "versions": versions}
+    return {"schema": SCHEMA, "data": data, "config": config, "splits": splits, **more, "versions": versions()}
+
+
+def versions() -> dict[str, str]:
+    """The versions of the packages that a figure may depend on."""
+    packages = {name: version(name) for name in ("fairalm", "scikit-learn", "numpy")}
+    return packages | {"python": platform.python_version()}
 
 
 def measures_in(entry: Mapping[str, Any]) -> dict[str, Measure]:

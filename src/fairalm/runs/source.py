@@ -73,10 +73,7 @@ class Source:
     rows_are: str = "people"  # what the rows are, in the plural, for the page and what is printed
 
     def __post_init__(self) -> None:
-        if not self.rows_are.strip() or not self.rows_are.isprintable():
-            raise InputError(
-                f"{{rows_are}} must be a word in the plural, such as people; got {self.rows_are!r}.", rows_are=None
-            )
+        check_rows_are(self.rows_are)
         check_parameter("missing", self.missing, MISSING)
         check_parameter("attributes", self.attributes, ATTRIBUTES)
 
@@ -173,6 +170,12 @@ class Source:
         )
         kept = np.flatnonzero(groups.codes >= 0)
         return kept, groups.take(kept)
+
+
+def check_rows_are(word: str) -> None:
+    """Refuse what cannot stand for the rows in a sentence."""
+    if not word.strip() or not word.isprintable():
+        raise InputError(f"{{rows_are}} must be a word in the plural, such as people; got {word!r}.", rows_are=None)
 
 
 def read_data(data: str, data_dir: str | None = None, **csv: str) -> pd.DataFrame:

@@ -1,0 +1,145 @@
+"""The page of an audit in a real browser, and what it must not show."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairalm.report.audit_cells import exact_groups, shown_groups
+from fairalm.report.audit_facts import audit_facts
+from fairalm.report.audit_page import audit_page
+from fairalm.report.audit_words import answer, chance, question
+from fairalm.report.ll144_page import ll144_page
+from fairalm.runs import Decisions, LocalLaw144, audit, ll144
+
+
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory):
+    """Audits by name: of decisions only, of thirteen groups, and of everything."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    sex = rng.choice(["Female", "Male"], n)
+    team = rng.choice([f"</script> team {i:02}" for i in range(13)], n)
+    chosen = np.where(rng.random(n) < 0.5 - 0.15 * (sex == "Female"), "yes", "no")
+    score = (rng.normal(size=n) + 0.3 * (sex == "Male")).round(2)
+    frame = pd.DataFrame(
+        {"sex": sex, "team": team, "chosen": chosen, "good": rng.choice(["no", "yes"], n), "score": score}
+    )
+    path = str(tmp_path_factory.mktemp("page") / "p.csv")
+    frame.to_csv(path, index=False)
+    everything = Decisions(
+        path, ["sex", "team"], decision="chosen", target="good", score="score", attributes="separate"
+    )
+    return {
+        "decisions": audit(Decisions(path, "sex", decision="chosen")).facts,
+        "thirteen": audit(Decisions(path, "team", decision="chosen")).facts,
+        "everything": audit(everything).facts,
+        "law": ll144(Decisions(path, decision="chosen"), LocalLaw144(sex="sex", race="team")).facts,
+    }
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Open a page with the network off; any word on the console is an error."""
+    messages, contexts = [], []
+
+    def call(text, *, width=1000, scheme="light", is_ready=True):
+        file = tmp_path / f"{len(contexts)}.html"
+        file.write_text(text, encoding="utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.goto(file.as_uri())
+        if is_ready:
+            page.wait_for_selector("html[data-ready]", state="attached")
+        return page
+
+    yield call
+    for context in contexts:
+        context.close()
+    assert messages == []
+
+
+@pytest.mark.slow
+def test_the_question_and_its_answer(open_page, audited):
+    facts = audited["decisions"]
+    page = open_page(audit_page(facts, min_cell=10))
+    assert page.locator("h1").inner_text() == "Are Female and Male selected at the same rate?" == question(facts)
+    (table,) = facts["selection"]
+    said = page.locator("#lead").inner_text()
+    assert said == answer("selection", table)
+    assert said.startswith("Not the same. Female are selected at ")
+    rows = page.locator(".arrows tbody tr")
+    women = " ".join(rows.first.inner_text().split())
+    own = table["groups"]["Female"]
+    assert f"{own['selected']:,} of {own['n']:,}" in women
+    assert f"{own['against']['ratio']:.2f}" in women
+    assert f"by chance: {chance(own['against']['p_holm'])}" in women
+    assert "reference" in rows.nth(1).inner_text()
+    assert page.locator(".arrows .limit").count() == 2
+    assert page.locator("#outcomes, #thresholds").count() == 0
+
+
+@pytest.mark.slow
+def test_everything(open_page, audited):
+    page = open_page(audit_page(audited["everything"], min_cell=10))
+    assert page.locator("#tables section").count() == 4
+    assert page.locator("#outcome-tables details").count() == 2
+    assert page.locator("#threshold-tables svg").count() == 1  # thirteen lines cannot be told apart
+    entry = audited["everything"]["outcomes"][0]
+    assert f"{100 * entry['groups']['Female']['rates']['tpr']['value']:.1f} %" in page.locator("#outcomes").inner_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"),
+    [("thirteen", 390, "light"), ("everything", 1280, "light"), ("everything", 390, "dark"), ("law", 390, "dark")],
+)
+def test_for_everybody(open_page, audited, name, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    text = ll144_page(audited[name]) if name == "law" else audit_page(audited[name], min_cell=10)
+    page = open_page(text, width=width, scheme=scheme, is_ready=name != "law")
+    while (closed := page.locator("details:not([open]) > summary")).count():
+        closed.first.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = axe.Axe().run(page).response["violations"]
+    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
+    assert serious == [], [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in serious]
+
+
+def test_small_counts_are_not_on_the_page(tmp_path):
+    cells = {
+        ("F", "a"): (300, 150),
+        ("F", "b"): (200, 103),
+        ("F", "c"): (7, 4),
+        ("M", "a"): (280, 131),
+        ("M", "b"): (210, 3),
+    }
+    cells |= {("M", "c"): (90, 41)}
+    rows = [(sex, race, int(place < k)) for (sex, race), (n, k) in cells.items() for place in range(n)]
+    pd.DataFrame(rows, columns=["sex", "race", "h"]).to_csv(tmp_path / "p.csv", index=False)
+    facts = audit(Decisions(str(tmp_path / "p.csv"), ["sex", "race"], decision="h")).facts
+    crossed = shown_groups(facts["selection"], 10)[2]
+    assert crossed["F × c"] is None
+    # each line of the crossed table whose sum is on the page has two hidden groups, or a second one with a range
+    for line in (["F × a", "F × b", "F × c"], ["F × c", "M × c"], ["M × a", "M × b", "M × c"]):
+        assert sum(crossed[name] is None or crossed[name][0] < crossed[name][1] for name in line) >= 2
+    assert crossed["M × b"] == (1, 9)
+    page = audit_facts(facts, 10)
+    shown = {group["name"]: group for group in page["tables"][2]["groups"]}
+    assert (shown["M × b"]["counts"], shown["M × b"]["ratio"][0]) == ("1 to 9 of 210", "hidden")
+    assert shown["F × c"]["rate_text"][0] == "hidden"
+    assert page["about"].startswith("About 1,100 people")
+    assert "4 of 7" not in json.dumps(page)
+
+
+def test_groups_of_outcomes_are_shown_whole_or_not_at_all():
+    counts = {"tp": 50, "fp": 40, "tn": 30, "fn": 20}
+    groups = {"a": counts, "b": counts | {"tp": 60}, "c": counts | {"fn": 3}}
+    assert exact_groups([{"groups": groups}], 10) == [{"a", "b"}]
+    others = {"groups": {"x": counts, "y": counts}}  # its sums would give c's counts away
+    assert exact_groups([{"groups": groups}, others], 10) == [{"b"}, {"x", "y"}]
