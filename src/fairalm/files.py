@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AnyPath = str | os.PathLike[str]
 METRICS = "metrics.json"  # the file that marks a folder as a run
+LDA = "lda.json"  # the same for a search for less discriminatory alternatives
 
 
 def cache_dir() -> Path:
@@ -106,14 +107,19 @@ def _plain(value: Any) -> Any:
     raise InputError(f"A {type(value).__name__} cannot be written as JSON.")
 
 
+def results_of(folder: AnyPath) -> Path | None:
+    """The file that marks a folder as a run; None if it has none."""
+    return next((path for path in (Path(folder) / name for name in (METRICS, LDA)) if path.is_file()), None)
+
+
 def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
     """Refuse a folder that :func:`new_folder` could not write."""
     path = Path(path)
     if path.is_symlink() or path.exists():
         if not overwrite:
             raise InputError(f"{path} exists: choose another folder, or pass {{overwrite}}.", overwrite=True)
-        is_run = path.is_dir() and not path.is_symlink() and ((path / METRICS).is_file() or not any(path.iterdir()))
-        if not is_run:
+        is_folder = path.is_dir() and not path.is_symlink()
+        if not is_folder or not (results_of(path) or not any(path.iterdir())):
             raise InputError(f"{path} is not a run of fairalm, so it is not overwritten: choose another folder.")
     parent = next(folder for folder in path.absolute().parents if folder.exists())
     for refused, code in ((not parent.is_dir(), errno.ENOTDIR), (not os.access(parent, os.W_OK), errno.EACCES)):
@@ -125,7 +131,7 @@ def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
 def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
     """Fill a temporary folder that is moved to `path` when the block ends; after an error it is deleted.
 
-    `path` must be free. With `overwrite` it may be a run (a folder that holds a metrics.json) or an empty folder.
+    `path` must be free. With `overwrite` it may be a run (see :func:`results_of`) or an empty folder.
     """
     path = Path(path)
     check_new_folder(path, overwrite=overwrite)

@@ -10,6 +10,7 @@
 from fairalm.runs.audits import Audit, Predictions, audit
 from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.frontier import Choice, FrontierSettings
+from fairalm.runs.lda import Lda, LdaSettings, LdaSource, lda
 from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
 from fairalm.runs.settings import Settings
@@ -20,6 +21,9 @@ __all__ = [
     "Choice",
     "Comparison",
     "FrontierSettings",
+    "Lda",
+    "LdaSettings",
+    "LdaSource",
     "Predictions",
     "Run",
     "Samples",
@@ -27,6 +31,7 @@ __all__ = [
     "Source",
     "audit",
     "compare",
+    "lda",
     "predict",
     "predict_batches",
     "run",

@@ -12,7 +12,7 @@ import pandas as pd
 import sklearn
 from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.files import METRICS, AnyPath, read_json
+from fairalm.files import METRICS, AnyPath, read_json, results_of
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
 from fairalm.runs.fits import scores_of
@@ -71,7 +71,7 @@ def predict_batches(
 def _config(run: AnyPath, choice: Choice | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of a run, and the point of its frontier that is asked for."""
     folder = Path(run)
-    if not (folder / METRICS).is_file():
+    if results_of(folder) is None:
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
     config = read_json(folder / "config.json")
     return config, {} if choice is None else choice.parameters(config)
@@ -88,7 +88,9 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
     """The model of a run, at a point of its frontier."""
     if trusted:
         find_modules_here()
-    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(Path(run) / METRICS)["versions"]
+    results = results_of(run)
+    assert results is not None
+    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results)["versions"]
     if versions["scikit-learn"] != sklearn.__version__:
         warnings.warn(
             FairALMWarning(
