@@ -139,7 +139,7 @@ def show(browser, tmp_path):
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(300_000)  # the machine may be busy
+        page.set_default_timeout(60_000)  # the machine may be busy
         page.on("console", lambda message: messages.append(message.text))
         page.on("pageerror", lambda error: messages.append(str(error)))
         page.on("dialog", lambda dialog: (messages.append(dialog.message), dialog.dismiss()))

@@ -12,7 +12,8 @@ from fairalm.cli._output import check_out, print_json, working
 from fairalm.console import say, say_path
 from fairalm.report.facts import MIN_CELL, gather
 from fairalm.report.figures import write_figures
-from fairalm.report.page import vl_convert, write_page
+from fairalm.report.page import write_page
+from fairalm.report.shell import vl_convert
 from fairalm.report.words import verdict_lines
 
 PAGE = Path("report.html")

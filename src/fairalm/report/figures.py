@@ -10,7 +10,7 @@ from typing import Any
 
 from fairalm.files import AnyPath, write_atomic
 from fairalm.report.chart_data import chart_data
-from fairalm.report.page import vl_convert
+from fairalm.report.shell import vl_convert
 from fairalm.report.specs import specs
 
 WIDTH = 480  # of a figure, in points

@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fairalm.report.chart_data import CHANGED_MODELS, curve_rows
+from fairalm.report.chart_style import COLORS, INK, Spec, domain, layer, palette, percent_axis, styled
 from fairalm.report.frontier import CONSTANT, CURVE, PLAIN
 from fairalm.report.words import MODEL_KINDS
 
-Spec = dict[str, Any]
-# Okabe and Ito's colours that stand out from white and from black
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
 CURVES = {"error": "error", "gap": "gap", "multiplier": "multipliers", "saddle_gap": "saddle gap"}
-INK = "currentColor"  # the page's text colour, so that one drawing serves light and dark
-CONFIG: Spec = {
-    "background": None,
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        **dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor", "gridColor"), INK),
-        **dict.fromkeys(("domainOpacity", "tickOpacity"), 0.4),
-        **dict.fromkeys(("labelFontSize", "titleFontSize"), 12),
-        "gridOpacity": 0.12,
-        "titleFontWeight": "normal",
-        "labelLimit": 120,
-    },
-    "legend": {
-        **dict.fromkeys(("labelColor", "titleColor"), INK),
-        "orient": "bottom",
-        "columns": 2,
-        "labelFontSize": 12,
-        "labelLimit": 130,
-        "symbolOpacity": 1,
-    },
-    "text": {"color": INK, "fontSize": 12},
-}
 
 
 def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
@@ -52,31 +26,11 @@ def specs(facts: Mapping[str, Any]) -> dict[str, Spec]:
         last = max(model["history"]["round"][-1] for model in facts["models"] if model["history"])
         shown = [curve for curve in CURVES if any(curve_rows(model, curve) for model in facts["models"])]
         charts |= {f"curve-{curve}": _curve(facts, curve, last, is_last=curve == shown[-1]) for curve in shown}
-    fit = {"type": "fit-x", "contains": "padding"}
-    return {name: {"config": CONFIG, "width": "container", "autosize": fit, **spec} for name, spec in charts.items()}
-
-
-def _percent(field: str, title: str | None, **more: Any) -> Spec:
-    axis = {"format": ".1~%", "tickCount": 6, "labelSeparation": 8, "title": title}
-    return {"field": field, "type": "quantitative", "axis": axis, **more}
-
-
-def _palette(field: str, domain: list[str]) -> Spec:
-    """Colour and shape, for readers who cannot tell colours apart."""
-    names: Spec = {"field": field, "type": "nominal", "title": None, "sort": None}
-    return {
-        "color": {**names, "scale": {"domain": domain, "range": list(COLORS)}},
-        "shape": {**names, "scale": {"domain": domain, "range": list(SHAPES)}},
-    }
-
-
-def _layer(data: str, mark: Spec, **encoding: Spec) -> Spec:
-    """A layer over the data of that name, which screen readers skip: a table has the same figures."""
-    return {"data": {"name": data}, "mark": {**mark, "aria": False}, "encoding": encoding}
+    return styled(charts)
 
 
 def _rates(rates: list[str], groups: list[str]) -> Spec:
-    palette = _palette("group", groups)
+    colors = palette("group", groups)
     y: Spec = {"field": "rate", "type": "nominal", "sort": rates, "title": None, "axis": {"grid": True, "ticks": False}}
     tip = {"calculate": "datum.group + ', ' + datum.rate + ': ' + datum.text + ' ' + datum.interval", "as": "tip"}
     return {
@@ -86,19 +40,19 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
         "encoding": {
             "y": y,
             "yOffset": {"field": "group", "type": "nominal", "sort": groups},
-            "color": palette["color"],
+            "color": colors["color"],
             "tooltip": {"field": "tip", "type": "nominal"},
         },
         "transform": [tip],
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 2.5, "opacity": 0.55},
-                "encoding": {"x": _percent("low", None, scale={"domain": [0, 1]}), "x2": {"field": "high"}},
+                "encoding": {"x": percent_axis("low", None, scale={"domain": [0, 1]}), "x2": {"field": "high"}},
             },
             {
                 "transform": [{"filter": "isValid(datum.value)"}],
                 "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1},
-                "encoding": {"x": _percent("value", None), "shape": palette["shape"]},
+                "encoding": {"x": percent_axis("value", None), "shape": colors["shape"]},
             },
         ],
     }
@@ -106,7 +60,7 @@ def _rates(rates: list[str], groups: list[str]) -> Spec:
 
 def _change(rate: str, groups: list[str]) -> Spec:
     """A rate of each group, from the plain model to the fair one; colours and shapes are those of the trade-off."""
-    x = _percent("value", rate, scale={"domain": [0, 1]})
+    x = percent_axis("value", rate, scale={"domain": [0, 1]})
     y: Spec = {"field": "group", "type": "nominal", "title": None, "scale": {"domain": groups}}
     drawn, fair = [{"filter": "isValid(datum.value)"}], [{"filter": {"field": "model", "equal": CHANGED_MODELS[0]}}]
     line: Spec = {"type": "line", "color": INK, "strokeWidth": 1, "opacity": 0.5, "aria": False}
@@ -123,7 +77,7 @@ def _change(rate: str, groups: list[str]) -> Spec:
         "layer": [
             {"mark": line, "transform": drawn, "encoding": {"x": x, "detail": {"field": "group", "type": "nominal"}}},
             {"mark": rule, "transform": fair, "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}}},
-            {"mark": point, "transform": drawn, "encoding": {"x": x, **_palette("model", list(CHANGED_MODELS))}},
+            {"mark": point, "transform": drawn, "encoding": {"x": x, **palette("model", list(CHANGED_MODELS))}},
         ],
     }
 
@@ -132,8 +86,8 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
     kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
     gaps, errors = ([model[name]["value"] for model in facts["models"]] for name in ("gap", "error"))
-    x = _percent("gap", f"{measure} on the test people (left is fairer)", scale={"domain": _domain(gaps, 0.0)})
-    y = _percent("error", "test error", scale={"domain": _domain(errors)})
+    x = percent_axis("gap", f"{measure} on the test people (left is fairer)", scale={"domain": domain(gaps, 0.0)})
+    y = percent_axis("error", "test error", scale={"domain": domain(errors)})
     line: Spec = {"color": INK, "strokeWidth": 1.5}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
     label: Spec = {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"}
@@ -145,12 +99,12 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
         "encoding": {"x": x, "y": y},
         "layer": [
             _band(tol),
-            _layer("front", front, order={"field": "gap", "type": "quantitative"}),
-            _layer("chosen", interval, x={**x, "field": "gap_low"}, x2={"field": "gap_high"}),
-            _layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
-            _layer("chosen", {**ring, "size": 260}),
-            _layer("nvp", {**ring, "shape": "diamond", "size": 420}),
-            _layer("nvp", label, text={"field": "mark"}),
+            layer("front", front, order={"field": "gap", "type": "quantitative"}),
+            layer("chosen", interval, x={**x, "field": "gap_low"}, x2={"field": "gap_high"}),
+            layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
+            layer("chosen", {**ring, "size": 260}),
+            layer("nvp", {**ring, "shape": "diamond", "size": 420}),
+            layer("nvp", label, text={"field": "mark"}),
             {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
@@ -162,7 +116,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
                     "cursor": "pointer",
                     "aria": False,
                 },
-                "encoding": {**_palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
+                "encoding": {**palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],
     }
@@ -173,10 +127,10 @@ def _frontier(facts: Mapping[str, Any]) -> Spec:
     drawn, constraint = facts["frontier"]["drawn"], facts["constraint"]
     marks = [*drawn["curve"], *drawn["models"]]
     gaps, errors = ([mark[part] for mark in marks] for part in ("gap", "error"))
-    x = _percent("gap", f"{constraint['title']}, out of fold (left is fairer)", scale={"domain": _domain(gaps, 0.0)})
-    y = _percent("error", "error, out of fold", scale={"domain": _domain(errors)})
+    x = percent_axis("gap", f"{constraint['title']}, out of fold (left is fairer)", scale={"domain": domain(gaps, 0.0)})
+    y = percent_axis("error", "error, out of fold", scale={"domain": domain(errors)})
     kinds = [kind for kind in (CURVE, PLAIN, CONSTANT) if any(mark["kind"] == kind for mark in marks)]
-    palette = _palette("kind", kinds)
+    colors = palette("kind", kinds)
     wide, tall = (
         {axis: {**own, "field": f"{part}_low"}, f"{axis}2": {"field": f"{part}_high"}}
         for axis, own, part in (("x", x, "gap"), ("y", y, "error"))
@@ -192,16 +146,16 @@ def _frontier(facts: Mapping[str, Any]) -> Spec:
         "encoding": {"x": x, "y": y},
         "layer": [
             _band(constraint["tol"]),
-            _layer("curve", {**blue, "type": "area", "opacity": 0.15}, **tall),
-            _layer("curve", {**blue, "type": "rule", "opacity": 0.25}, **wide),
-            _layer("curve", {**blue, "type": "line", "strokeWidth": 2}, order={"field": "gap", "type": "quantitative"}),
-            *(_layer("models", bar, color=palette["color"], **ends) for ends in (wide, tall)),
-            *(_layer("chosen", {**bar, "color": INK}, **ends) for ends in (wide, tall)),
-            _layer("curve", label, text=text),
-            _layer("chosen", ring),
-            _layer("chosen", {**label, "dx": 12, "dy": -12, "fontWeight": "bold"}, text={"field": "name"}),
-            _layer("curve", {**point, "size": 40, "color": COLORS[0]}, tooltip=tooltip),
-            _layer("models", {**point, "size": 110}, **palette, tooltip=tooltip),
+            layer("curve", {**blue, "type": "area", "opacity": 0.15}, **tall),
+            layer("curve", {**blue, "type": "rule", "opacity": 0.25}, **wide),
+            layer("curve", {**blue, "type": "line", "strokeWidth": 2}, order={"field": "gap", "type": "quantitative"}),
+            *(layer("models", bar, color=colors["color"], **ends) for ends in (wide, tall)),
+            *(layer("chosen", {**bar, "color": INK}, **ends) for ends in (wide, tall)),
+            layer("curve", label, text=text),
+            layer("chosen", ring),
+            layer("chosen", {**label, "dx": 12, "dy": -12, "fontWeight": "bold"}, text={"field": "name"}),
+            layer("curve", {**point, "size": 40, "color": COLORS[0]}, tooltip=tooltip),
+            layer("models", {**point, "size": 110}, **colors, tooltip=tooltip),
         ],
     }
 
@@ -213,13 +167,6 @@ def _band(tol: float) -> Spec:
         "mark": {"type": "rect", "color": COLORS[2], "opacity": 0.18, "aria": False},
         "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}, "y": None},
     }
-
-
-def _domain(values: Iterable[float | None], low: float | None = None) -> list[float]:
-    """From the smallest to the largest value, with a margin; intervals may reach beyond."""
-    defined = [value for value in values if value is not None] or [0.0, 1.0]
-    room = max(0.15 * (max(defined) - min(defined)), 0.01)
-    return [max(min(defined) - room, 0.0) if low is None else low, min(max(defined) + room, 1.0)]
 
 
 def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) -> Spec:
@@ -239,5 +186,5 @@ def _curve(facts: Mapping[str, Any], curve: str, last: int, *, is_last: bool) ->
         "description": f"{CURVES[curve]} in training, a line per model.",
         "height": 110,
         "encoding": {"x": x, "y": value, "detail": {"field": "line", "type": "nominal"}},
-        "layer": [_layer("curves", thin, tooltip=tooltip), _layer("chosen", thick, tooltip=tooltip)],
+        "layer": [layer("curves", thin, tooltip=tooltip), layer("chosen", thick, tooltip=tooltip)],
     }

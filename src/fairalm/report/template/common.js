@@ -1,0 +1,126 @@
+// What every kind of page uses. Text only ever goes in as text.
+const $ = (id) => document.getElementById(id);
+const facts = JSON.parse($("facts").textContent), charts = JSON.parse($("charts").textContent), views = {};
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+const number = (n) => n.toLocaleString("en");
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+function make(tag, text, attributes = {}, children = []) {
+  const element = document.createElement(tag);
+  if (text !== null && text !== undefined) element.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// a cell is text, an element, or [text, small text below it]; head may be null
+function table(caption, head, rows, attributes = {}) {
+  const cell = (content, tag, scope) => {
+    const made = make(tag, null, scope ? { scope, dir: "auto" } : { dir: "auto" });
+    if (Array.isArray(content)) made.append(content[0], make("small", content[1]));
+    else made.append(content);
+    return made;
+  };
+  const body = rows.map((row) => make("tr", null, {}, row.map((c, i) => cell(c, i ? "td" : "th", i ? null : "row"))));
+  const parts = [make("tbody", null, {}, body)];
+  if (head) parts.unshift(make("thead", null, {}, [make("tr", null, {}, head.map((c) => cell(c, "th", "col")))]));
+  if (caption) parts.unshift(make("caption", caption, { dir: "auto" }));
+  return make("table", null, attributes, parts);
+}
+
+// a wide table scrolls sideways in its box, which the keyboard must reach
+function put(id, ...children) {
+  const box = $(id);
+  box.replaceChildren(...children);
+  if (!box.classList.contains("scroll")) return;
+  const scrolls = { tabindex: "0", role: "region", "aria-label": "Table, scrolls" };
+  const is_wide = box.scrollWidth > box.clientWidth + 1;
+  for (const [name, value] of Object.entries(scrolls))
+    if (is_wide) box.setAttribute(name, value); else box.removeAttribute(name);
+}
+
+function tip(handler, event, item, value) {
+  const box = $("tip");
+  box.hidden = !value;
+  if (!value) return;
+  box.textContent = value;
+  const left = Math.min(event.clientX + 12, innerWidth - box.offsetWidth - 8);
+  box.style.left = `${Math.max(8, left)}px`;
+  box.style.top = `${event.clientY + 14}px`;
+}
+
+// draw a chart by name; data: rows by the names that its spec uses
+async function draw(name, data, box) {
+  const spec = charts[name];
+  for (const entry of spec.data) if (entry.name in data) entry.values = data[entry.name];
+  const options = { mode: "vega", renderer: "svg", actions: false, tooltip: tip, hover: true };
+  const { view } = await vegaEmbed(box, spec, options);
+  views[name] = view;
+  return view;
+}
+
+// how far an axis from 0 must reach, and its ticks
+function axis(most) {
+  const end = [0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1].find((x) => x >= most) || Math.ceil(10 * most) / 10;
+  return [0, 1, 2, 3, 4].map((i) => (i * end) / 4);
+}
+
+// A picture of shares in a table, a row per group: an arrow from `before` to `after`, whose interval is the pale bar.
+// A row is {name, before, after, text}: the first two {value, low, high}, or null where hidden; `text` as in table().
+function arrows(caption, head, rows, attributes = {}) {
+  const svg = (tag, attributes, children = []) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+  const ends = rows.flatMap(({ before, after }) => [before, after].filter(Boolean).flatMap((f) => [f.value, f.high]));
+  const ticks = axis(Math.max(0, ...ends.filter((x) => x !== null))), most = ticks[ticks.length - 1];
+  const at = (share) => `${(100 * share) / most}%`;
+  const line = (x1, x2, name) => svg("line", { x1: at(x1), x2: at(x2), y1: 13, y2: 13, class: name });
+  const mark = (x, path, name) => svg("svg", { x: at(x), y: 13, width: 1, height: 1, overflow: "visible" }, [svg("path", { d: path, class: name })]);
+  const picture = ({ before, after }) => {
+    const drawn = ticks.map((x) => svg("line", { x1: at(x), x2: at(x), y1: 0, y2: 26, class: "tick" }));
+    const from = before ? before.value : null, to = after ? after.value : null, is_both = from !== null && to !== null;
+    if (after && after.low !== null) drawn.push(line(after.low, after.high, "interval"));
+    if (is_both) drawn.push(line(from, to, "shaft"));
+    if (from !== null) drawn.push(mark(from, "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "from"));
+    const tall = 6, back = is_both ? 9 * Math.sign(from - to) : 0;
+    if (to !== null) drawn.push(back ? mark(to, `M0,0L${back},${tall}L${back},${-tall}Z`, "to") : mark(to, "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "to"));
+    return svg("svg", { class: "arrow", width: "100%", height: 26, "aria-hidden": "true" }, drawn);
+  };
+  const scale = make("span", null, { class: "scale", "aria-hidden": "true" }, ticks.map((x) => make("span", percent(x, 0))));
+  const body = rows.map((row) => [row.name, picture(row), row.text]);
+  return table(caption, [head[0], scale, head[1]], body, { ...attributes, class: "arrows" });
+}
+
+// a count is [least, most], or null where it is hidden
+function count(band) {
+  if (!band) return "hidden";
+  if (band[0] === band[1]) return number(band[0]);
+  return band[1] < facts.min_cell ? `under ${facts.min_cell}` : `${number(band[0])} to ${number(band[1])}`;
+}
+
+function theme() {
+  const root = document.documentElement, button = $("theme");
+  const isDark = () => root.dataset.theme === "dark" ||
+    (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+  const show = () => button.setAttribute("aria-pressed", String(isDark()));
+  button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; show(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", show);
+  show();
+}
+
+// what is folded is opened for print, unless it is marked data-print="no"
+function printing() {
+  const folded = () => document.querySelectorAll("details:not([data-print=no])");
+  let closed = [];
+  addEventListener("beforeprint", () => { closed = [...folded()].filter((box) => !box.open); for (const box of closed) box.open = true; });
+  addEventListener("afterprint", () => { for (const box of closed) box.open = false; });
+}
+
+// the end of each kind's script: the page says when its charts are there
+function ready(drawings) {
+  theme(); printing();
+  Promise.all(drawings).then(() => { document.documentElement.dataset.ready = performance.now(); });
+}
