@@ -91,8 +91,14 @@ def new_run(out: Path | None, source: Source, settings: Settings) -> Path:
     """The folder of a run: the given one, or one named after what is trained."""
     if out is not None:
         return out
-    name, chosen = re.sub(r"[^\w.-]+", "-", Path(source.data).stem), settings.to_dict()
-    return Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
+    chosen = settings.to_dict()
+    return run_folder(source.data, f"{chosen['constraint']}-{chosen['method']}")
+
+
+def run_folder(data: str, what: str) -> Path:
+    """The folder of a run that is named after its data and what was done."""
+    name = re.sub(r"[^\w.-]+", "-", Path(data).stem)
+    return Path("runs") / f"{name}-{what}"
 
 
 def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:

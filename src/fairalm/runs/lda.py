@@ -164,7 +164,7 @@ class Lda:
 
     @property
     def goal(self) -> str:
-        """Whether the chosen model's lowest ratio reaches the one asked for, on the judging rows: "met", "not met"..."""
+        """Whether the lowest ratio on the judging rows reaches the goal: "met", "not met" or "cannot tell"."""
         which = "baseline" if self.chosen is None else "chosen"
         ratio = self.judged[which].ratio
         if ratio.value is None or ratio.low is None or ratio.high is None:
@@ -181,7 +181,7 @@ class Lda:
         role = "baseline" if tried is self.baseline else "chosen" if tried is self.chosen else ""
         row: dict[str, Any] = {"model": number, "role": role, "estimator": tried.estimator, "settings": tried.settings}
         row |= {"ratio asked": tried.asked, "bad rate bound": tried.bad_rate_bound}
-        row["why not"] = tried.note or self.reasons.get(number, "")
+        row["why not"] = self.reasons.get(number, "")
         named = {} if tried.figures is None else tried.figures.named
         if number in self.changes:
             named = named | {f"change of {name}": change for name, change in self.changes[number].named.items()}
@@ -392,7 +392,10 @@ def _choose(
     changes: dict[int, Changes] = {}
     reasons: dict[int, str] = {}
     for number, one in enumerate(tried):
-        if one is baseline or one.decisions is None:
+        if one is baseline:
+            continue
+        if one.decisions is None:
+            reasons[number] = one.note
             continue
         changes[number] = choosing.changes(baseline.decisions, one.decisions)
         reasons[number] = rule.why_not(one, changes[number], baseline.figures.worst, baseline.figures)

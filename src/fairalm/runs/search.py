@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from fairalm.arrays import FloatArray
 from fairalm.constraints import DemographicParity
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.runs.lending import Changes, Decisions, Figures, LoanRows
 from fairalm.sklearn import FrontierClassifier
 
 PLAIN = 0.01  # ratio asked of a model without a limit: every model in use has more
-ASKED = tuple(round(0.5 + 0.02 * step, 2) for step in range(26))  # ratios asked of the frontier
+COARSE = tuple(step / 20 for step in range(10, 21))  # ratios asked of the frontier,
+FINE = tuple(step / 100 for step in range(-5, 11))  # and near the goal, as differences from it
 INCUMBENT = "incumbent"
 
 Told = Callable[[str], None]  # what is being done, for the progress bar
@@ -80,10 +83,10 @@ class Rule:
         """Why a model is not admissible; "" if it is. `group` is the one that the baseline treats worst."""
         figures, gain, loss = tried.figures, changes.ratios[group], changes.bad_rate
         if figures is None or figures.ratio.value is None or loss.high is None or gain.low is None:
-            return "not measurable"
+            return "an undefined ratio"
         if gain.low <= 0 or figures.ratio.value <= (baseline.ratio.value or 0.0):
-            return "no surely better ratio"
-        return "" if loss.high <= self.margin else "bad rate not surely within the margin"
+            return "a ratio not surely better"
+        return "" if loss.high <= self.margin else "a bad rate not surely within the margin"
 
     def choose(self, admissible: Sequence[Tried]) -> Tried | None:
         """The model that is chosen among the admissible ones."""
@@ -112,7 +115,8 @@ class Search:
     @property
     def asked(self) -> list[float]:
         """The ratios asked of the frontier, in ascending order."""
-        return sorted({*ASKED, self.goal})
+        near = (round(self.goal + step, 6) for step in FINE)
+        return sorted({*COARSE, *(ratio for ratio in near if PLAIN < ratio <= 1)})
 
     @property
     def steps(self) -> int:
@@ -150,11 +154,29 @@ class Search:
         return self._measured(Tried(name, settings, ratio, model), good)
 
     def _measured(self, tried: Tried, good: float) -> Tried:
-        """With its figures on the choosing rows; `good` is the estimated share of favourable labels."""
-        decisions = Decisions.of(tried.model, self.X_choose, self.favourable)
-        bound = bad_rate_of(tried.model.bound_, tried.model.figures_["selection"], good)
-        made = (tried.estimator, tried.settings, tried.asked, tried.model)
-        return Tried(*made, decisions, self.choosing.figures(decisions), bound)
+        """Set to accept its share of the choosing rows, with its figures there; `good` is the estimated share of good.
+
+        The frontier sets the share out of fold, with models of fewer rows: on a small table, some points off.
+        """
+        point = tried.model
+        threshold = threshold_for(point.rule.margins(point.model.joint(self.X_choose)), self.acceptance)
+        model = copy(point).set_params(rule=replace(point.rule, threshold=threshold))
+        decisions = Decisions.of(model, self.X_choose, self.favourable)
+        bound = bad_rate_of(point.bound_, point.figures_["selection"], good)
+        figures = self.choosing.figures(decisions)
+        return replace(tried, model=model, decisions=decisions, figures=figures, bad_rate_bound=bound)
+
+
+def threshold_for(margins: FloatArray, share: float) -> float:
+    """The threshold that as near as possible to this share of the margins lies below; equal ones are not parted.
+
+    >>> threshold_for(np.array([0.1, 0.2, 0.3, 0.4]), 0.5)
+    0.25
+    """
+    values, counts = np.unique(margins, return_counts=True)
+    best = int(np.argmin(abs(np.append(0, counts.cumsum()) - share * len(margins))))
+    edges = np.concatenate([[values[0] - 1], values, [values[-1] + 1]])
+    return float((edges[best] + edges[best + 1]) / 2)
 
 
 def bad_rate_of(cost: float, acceptance: float, good: float) -> float:
