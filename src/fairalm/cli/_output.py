@@ -149,7 +149,7 @@ def write_picture(run: Path, picture: Path) -> str:
     try:
         facts = gather([run])
         curve = facts["frontier"]
-        title = f"{facts['title']}. {curve['title']} Training people, out of fold, with 95 % intervals."
+        title = f"{facts['title']} {curve['title']} Training people, out of fold, with 95 % intervals."
         if curve["outside"]:
             title += f" Above the picture: {'; '.join(curve['outside'])}."
         write_figure(picture, facts, "frontier", title=title)

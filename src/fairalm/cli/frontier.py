@@ -74,7 +74,7 @@ def frontier(
     console.say()
     assert done.curve is not None
     _show_curve(done, done.curve)
-    show_figures(done)
+    show_figures(done, out)
     console.say_path(f"Written to {out}: model.skops, config.json, frontier.csv, metrics.json")
     console.say_path(picture)
     console.say_path(page)
@@ -89,7 +89,8 @@ def _show_curve(done: Run, curve: Curve) -> None:
     rows = [row for row in rows if any(row[name] != baselines["plain"][name] for name in ("error", "gap"))]
     rows = sorted([*rows, chosen], key=lambda row: float(row[varied]), reverse=varied == "tol")
     names = {"everyone": f"{done.samples.label} for everyone", "nobody": f"{done.samples.label} for nobody"}
-    console.say("The curve on the training people, out of fold, 95 % intervals:")
+    rows_are = done.config.get("rows_are", "people")
+    console.say(f"The curve on the training {rows_are}, out of fold, 95 % intervals:")
     console.print_table(
         [
             "tolerance" if varied == "tol" else "ratio",

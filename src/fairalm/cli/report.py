@@ -10,11 +10,11 @@ import typer
 from fairalm.cli import _options as opt
 from fairalm.cli._output import check_out, print_json, working
 from fairalm.console import say, say_path
+from fairalm.report.answers import verdict_lines
 from fairalm.report.facts import MIN_CELL, gather
 from fairalm.report.figures import write_figures
 from fairalm.report.page import write_page
 from fairalm.report.shell import vl_convert
-from fairalm.report.words import verdict_lines
 
 PAGE = Path("report.html")
 MinCell = Annotated[int, typer.Option(metavar="N", min=1, help="Smallest count of people that is shown.")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,8 @@ from fairalm.measures import MEASURES
 from fairalm.measures.definitions import definition_of
 from fairalm.measures.text import percent, with_interval
 from fairalm.report.changes import changed_rates
-from fairalm.report.words import rate_words, verdict_sentence
+from fairalm.report.facts import gather
+from fairalm.report.words import rate_words
 from fairalm.runs import Run, Settings, Source
 from fairalm.runs import run as train_models
 from fairalm.runs.choices import NETS
@@ -75,7 +77,9 @@ def train(
     if as_json:
         output.print_json({"run": out, **done.metrics()})
         return
-    show(done)
+    show_question(done)
+    console.say()
+    show_figures(done, out)
     model = "model.pt, settings.json, history.json, plain, test.csv" if settings.reads_images else "model.skops"
     rounds = "frontier.csv" if settings.is_frontier else "history.csv"
     console.say_path(f"Written to {out}: {model}, config.json, {rounds}, metrics.json")
@@ -88,18 +92,11 @@ def _where(done: Run) -> str:
     return {"train": "on the training rows", "heldout": "on rows held out", "crossfit": "out of fold"}[signal]
 
 
-def show(done: Run) -> None:
-    """Print a run: the people, what was asked for, and the figures."""
-    show_question(done)
-    console.say()
-    show_figures(done)
-
-
 def show_question(done: Run) -> None:
     """Print the people, what was asked for, and how it was trained."""
     config, fair, constraint = done.config, done.fair, done.constraint
     share = f"{percent(config['test_size'])} of them, seed {config['seed']}" if config["test_size"] else ""
-    rows = f"Trained on {len(done.train):,} people, tested on {len(done.test):,} others"
+    rows = f"Trained on {len(done.train):,} {config.get('rows_are', 'people')}, tested on {len(done.test):,} others"
     lines = [f"{rows} ({share or 'the file ' + config['test']})."]
     if config["image_column"] is None:
         lines.append(output.protected_sentence(done.samples))
@@ -112,34 +109,34 @@ def show_question(done: Run) -> None:
     )
 
 
-def show_figures(done: Run) -> None:
-    """Print the figures of the fair and the plain model on the test people."""
-    constraint = done.constraint
+def show_figures(done: Run, out: Path) -> None:
+    """Print the figures of the fair and the plain model on the test rows, and the verdict of the run in `out`."""
+    constraint, rows_are = done.constraint, done.config.get("rows_are", "people")
     before, after = done.plain.measures, done.fair.measures
     titles = {name: kind.title for name, kind in MEASURES.items() if kind.kind != "ratio"}
     judged = definition_of(constraint)
     titles[judged.name] = f"{judged.title} <- constraint"
     order = sorted(titles, key=lambda name: (name != "error", name != judged.name))
     console.print_table(
-        ["on the test people, 95 % intervals", "plain model", "fair model"],
+        [f"on the test {rows_are}, 95 % intervals", "plain model", "fair model"],
         [(titles[name], before[name], after[name]) for name in order],
     )
     console.say()
-    _show_changes(done)
-    console.say(verdict_sentence(after[judged.name], constraint))
+    _show_changes(done, rows_are)
+    console.say(gather([out], min_cell=1)["verdict"]["text"])  # the owner may see every count
     for note in dict.fromkeys(after[name].note for name in order if after[name].value is not None):
         if note:
             console.say(f"Note: {note}.")
 
 
-def _show_changes(done: Run) -> None:
+def _show_changes(done: Run, rows_are: str) -> None:
     """Print each group's rates under the plain and the fair model: a gap can close because all of them fall."""
     before, after = (fit.splits["test"]["groups"] for fit in (done.plain, done.fair))
-    rates, words = changed_rates(definition_of(done.constraint).rates), rate_words(done.samples.label)
-    console.say("Each group on the test people, plain model -> fair model with its 95 % interval:")
+    rates, words = changed_rates(definition_of(done.constraint).rates), rate_words(done.samples.label, rows_are)
+    console.say(f"Each group on the test {rows_are}, plain model -> fair model with its 95 % interval:")
     for shown in filter(None, (rates[:2], rates[2:])):  # two fit into the width
         console.print_table(
-            ["group", *(f"{words[rate]['name']}: {words[rate]['meaning']}" for rate in shown)],
+            ["group", *(words[rate]["meaning"] for rate in shown)],
             [
                 (name, *(_change(before[name]["rates"][rate], after[name]["rates"][rate]) for rate in shown))
                 for name in after

@@ -64,7 +64,7 @@ def _figures(rates: GroupRates, constraints: Sequence[Constraint]) -> dict[str, 
     for name, measure in (("error", error), ("gap", gap)):
         figures |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}
     figures |= {"selection": float(rates.pooled.value("selection")[0])}
-    for rate in ("tpr", "selection"):
+    for rate in ("tpr", "fpr", "selection"):
         values = rates.value(rate)
         figures |= {f"{rate}_{name}": float(value) for name, value in zip(rates.names, values, strict=True)}
     return figures

@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from fairalm.measures.text import with_interval
+from fairalm.report.models import coarse
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord
+from fairalm.report.verdict import GroupChange
+
+Facts = Mapping[str, Any]
 
 
 class Change(NamedTuple):
     """A rate of one group under the plain model and under another, as facts; None where it is hidden."""
 
     group: str
-    before: Mapping[str, Any] | None
-    after: Mapping[str, Any] | None
+    before: Facts | None
+    after: Facts | None
 
     @property
     def text(self) -> str:
@@ -25,11 +30,11 @@ class Change(NamedTuple):
 def changed_rates(compared: Iterable[str]) -> list[str]:
     """The rates that are shown from the plain model to another; `compared` are those of the constraint.
 
-    >>> changed_rates(["fnr"]), changed_rates(["fnr", "fpr"])
-    (['tpr', 'selection'], ['tpr', 'fpr', 'selection'])
+    >>> changed_rates(["fnr"]), changed_rates(["fnr", "fpr"]), changed_rates(["selection"])
+    (['tpr', 'selection'], ['tpr', 'fpr', 'selection'], ['selection', 'tpr'])
     """
     others = ["fpr"] if {"fpr", "tnr"} & set(compared) else []
-    return ["tpr", *others, "selection"]
+    return ["selection", "tpr"] if set(compared) == {"selection"} else ["tpr", *others, "selection"]
 
 
 def plain_of(model: ModelRecord, models: Sequence[ModelRecord]) -> int | None:
@@ -47,9 +52,51 @@ def _people(model: ModelRecord) -> tuple[Any, ...]:
     return model.settings.get("seed"), sizes
 
 
-def changes(facts: Mapping[str, Any], model: Mapping[str, Any], rate: str) -> list[Change]:
+def changes(facts: Facts, model: Facts, rate: str) -> list[Change]:
     """How a rate of each group changes from the plain model to this one; none if there is no plain model beside it."""
     if model["plain"] is None:
         return []
     before = {group["name"]: group["rates"][rate] for group in facts["models"][model["plain"]]["groups"]}
     return [Change(group["name"], before[group["name"]], group["rates"][rate]) for group in model["groups"]]
+
+
+def group_changes(facts: Facts, model: Facts, rate: str) -> list[GroupChange]:
+    """The same as numbers, with the interval of each change; without a plain model there is no before."""
+    known = (model["change"] or {}).get("groups", {})
+    alone = [Change(group["name"], None, group["rates"][rate]) for group in model["groups"]]
+    return [
+        GroupChange(
+            each.group,
+            each.before["value"] if each.before else None,
+            each.after["value"] if each.after else None,
+            known.get(each.group, {}).get(rate),
+        )
+        for each in changes(facts, model, rate) or alone
+    ]
+
+
+def change_facts(recorded: Facts | None, measure: str, before: Facts, after: Facts) -> dict[str, Any] | None:
+    """The paired differences that a run records, as far as they may be shown.
+
+    `before` and `after` are the facts of the two models. A difference is hidden where one of its two figures is, and in
+    whole points where one of them is.
+    """
+    if recorded is None:
+        return None
+    parts = {"error": "error", "gap": measure}
+    shown = {part: _shown(recorded.get(key), before[part], after[part]) for part, key in parts.items()}
+    plain, known = {group["name"]: group["rates"] for group in before["groups"]}, recorded.get("groups", {})
+    groups = {
+        name: {rate: _shown(known.get(name, {}).get(rate), plain[name][rate], figure) for rate, figure in rates.items()}
+        for name, rates in ((group["name"], group["rates"]) for group in after["groups"])
+    }
+    return {**shown, "groups": groups}
+
+
+def _shown(change: Facts | None, before: Facts | None, after: Facts | None) -> dict[str, Any] | None:
+    if not change or not before or not after or change["low"] is None or None in (before["value"], after["value"]):
+        return None
+    digits = min(before["digits"], after["digits"])
+    ends = {name: change[name] for name in ("value", "low", "high")} if digits else coarse(change)
+    text = with_interval(ends["value"], ends["low"], ends["high"], digits, unit="", sign="+")
+    return {**ends, "digits": digits, "text": text}

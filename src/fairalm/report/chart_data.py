@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.report.changes import changes
-from fairalm.report.words import MODEL_KINDS
 
 Rows = list[dict[str, Any]]
 CHANGED_MODELS = ("fair model", "plain model")
@@ -27,19 +26,14 @@ def chart_data(facts: Mapping[str, Any], name: str) -> dict[str, Rows]:
     if name.startswith("change-"):
         return {"changes": change_rows(facts, chosen, name.removeprefix("change-"))}
     if name == "tradeoff":
-        points = {model["id"]: model["point"] for model in models if model["point"]}
-        return {
-            "points": list(points.values()),
-            "front": [points[number] for number in facts["front"]],
-            "nvp": [{**points[number], "mark": "NVP"} for number in (facts["nvp"],) if number in points],
-            "chosen": [points[number] for number in (chosen["id"],) if number in points],
-        }
+        drawn = {part: facts["tradeoff"][part] for part in ("points", "front", "labelled")}
+        return {**drawn, "chosen": [point for point in drawn["points"] if point["id"] == chosen["id"]]}
     if name == "frontier":
-        drawn: dict[str, Rows] = facts["frontier"]["drawn"]
-        return drawn
-    curve = name.removeprefix("curve-")
-    rows = [row for model in models for row in curve_rows(model, curve)]
-    return {"curves": rows, "chosen": curve_rows(chosen, curve)}
+        curve: dict[str, Rows] = facts["frontier"]["drawn"]
+        return curve
+    kind = name.removeprefix("curve-")
+    rows = [row for model in models for row in curve_rows(model, kind)]
+    return {"curves": rows, "chosen": curve_rows(chosen, kind)}
 
 
 def change_rows(facts: Mapping[str, Any], model: Mapping[str, Any], rate: str) -> Rows:
@@ -63,17 +57,3 @@ def curve_rows(model: Mapping[str, Any], curve: str) -> Rows:
         for at, value in zip(history["round"], history[name], strict=True)
         if value is not None
     ]
-
-
-def point(model: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A model in the chart of error against gap; None if one of the two is hidden or undefined."""
-    error, gap = model["error"], model["gap"]
-    if None in (error["value"], gap["value"]):
-        return None
-    return {
-        "id": model["id"],
-        "kind": MODEL_KINDS[model["kind"]],
-        "tip": f"{model['name']}: gap {gap['text']}, error {error['text']}",
-        **{"gap": gap["value"], "gap_low": gap["low"], "gap_high": gap["high"]},
-        **{"error": error["value"], "error_low": error["low"], "error_high": error["high"]},
-    }

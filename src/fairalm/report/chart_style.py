@@ -40,6 +40,54 @@ def styled(charts: Mapping[str, Spec]) -> dict[str, Spec]:
     return {name: {"config": CONFIG, "width": "container", "autosize": fit, **spec} for name, spec in charts.items()}
 
 
+def labels(mark: str, field: str = "label") -> Spec:
+    """Labels for the marks of the layer called `mark`: :func:`with_labels` puts them where there is room."""
+    return {"usermeta": {"labels": {"of": f"{mark}_marks", "field": field}}}
+
+
+def with_labels(vega: Spec, spec: Mapping[str, Any]) -> Spec:
+    """A compiled chart with the labels that its spec asks for: none overlaps another or a mark, and some are left out.
+
+    Vega-Lite cannot ask for this. The first rows of the data come first.
+    """
+    wanted = spec.get("usermeta", {}).get("labels")
+    if wanted is None:
+        return vega
+    text = {"signal": f"datum.datum[{wanted['field']!r}] || ''"}
+    avoided = [mark["name"] for mark in vega["marks"] if mark["type"] == "symbol"]
+    return {
+        **vega,
+        "marks": [
+            *vega["marks"],
+            {
+                "type": "text",
+                "aria": False,
+                "from": {"data": wanted["of"]},
+                "encode": {"enter": {"text": text, "fill": {"value": INK}, "fontSize": {"value": 12}}},
+                "transform": [
+                    {
+                        "type": "label",
+                        "size": {"signal": "[width, height]"},
+                        "anchor": [
+                            "right",
+                            "top-right",
+                            "bottom-right",
+                            "left",
+                            "top",
+                            "bottom",
+                            "top-left",
+                            "bottom-left",
+                        ],
+                        "offset": [6],
+                        "padding": 0,
+                        "avoidMarks": avoided,
+                    }
+                ],
+            },
+        ],
+    }
+
+
 def percent_axis(field: str, title: str | None, **more: Any) -> Spec:
     """An axis of shares, in percent."""
     axis = {"format": ".1~%", "tickCount": 6, "labelSeparation": 8, "title": title}

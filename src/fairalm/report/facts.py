@@ -12,16 +12,18 @@ from fairalm.exceptions import InputError
 from fairalm.files import AnyPath
 from fairalm.measures import RATES, describe
 from fairalm.measures.rates import Share
-from fairalm.report.changes import changed_rates, plain_of
-from fairalm.report.chart_data import point
+from fairalm.report.answers import verdict_facts
+from fairalm.report.changes import change_facts, changed_rates, plain_of
 from fairalm.report.frontier import frontier_facts
 from fairalm.report.limits import limits
 from fairalm.report.maps import Maps, read_maps
 from fairalm.report.models import model_facts
 from fairalm.report.people import people_facts
+from fairalm.report.question import groups_in_words, question
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
 from fairalm.report.suppress import shown_warnings
-from fairalm.report.words import is_constant, rate_words, verdict_facts
+from fairalm.report.tradeoff import tradeoff_facts
+from fairalm.report.words import is_constant, rate_words
 from fairalm.selection import pareto_front, select_nvp
 
 Facts = dict[str, Any]
@@ -35,8 +37,8 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
     Parameters
     ----------
     runs : iterable of path or dict
-        Folders of ``fairalm train``, files of ``compare`` and ``demo``, or their content. All are judged by the
-        constraint of the first.
+        Folders of ``fairalm train``, files of ``compare`` and ``demo``, or their content. They must have the same
+        constraint, label and groups, and are judged by the tolerance of the first.
     min_cell : int
         Fewest people of whom a count is shown.
     maps : path or Maps, optional
@@ -47,27 +49,32 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
     records = read_runs(runs)
     first = records[0]
     config, constraint = first.metrics["config"], _constraint(first)
+    _check_comparable(records, constraint)
+    rows, groups = first.rows_are, groups_in_words(config, first.attributes)
     own_rates = {name: share for name, share in constraint.pop("definitions").items() if name not in RATES}
-    definitions, rates = {**RATES, **own_rates}, _shown_rates(first.label, own_rates)
+    definitions, rates = {**RATES, **own_rates}, _shown_rates(first, own_rates)
     models = _models(records, constraint, {rate: definitions[rate] for rate in rates}, min_cell)
     recorded = [model for run in records for model in run.models]
     headline = next((number for number, model in enumerate(recorded) if model.kind != PLAIN_MODEL), 0)
-    judged = recorded[headline]
+    front = _front(models)
     nvp = _nvp(recorded, constraint["key"])
-    return {
-        "title": f"{first.metrics['data']['name']}: {constraint['name']}",
+    words = {"rows": rows, "label": first.label, "groups": groups, "constraint": constraint["name"]}
+    facts = {
+        "title": question(first.metrics["data"]["name"], constraint["rates"], **words),
         "min_cell": min_cell,
+        "rows_are": rows,
         "label": first.label,
+        "groups": groups,
         "task": "image-classification" if config.get("image_column") else "tabular-classification",
         "constraint": constraint,
         "rates": rates,
         "changed": changed_rates(constraint["rates"]),
         "definitions": definitions,
         "headline": headline,
-        "verdict": verdict_facts(judged.name, judged.splits["test"], models[headline], constraint),
         "people": people_facts(first, min_cell),
         "models": models,
-        "front": _front(models),
+        "front": front,
+        "tradeoff": tradeoff_facts(models, headline, front),
         "nvp": nvp,
         "curves_of": next((model.history_of for model in recorded if model.history), "train"),
         "runs": [_run_facts(run) for run in records],
@@ -75,6 +82,24 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
         "limits": limits(records, has_nvp=nvp is not None),
     }
+    return {**facts, "verdict": verdict_facts(facts, recorded[headline].splits["test"], config)}
+
+
+def _check_comparable(records: Sequence[RunRecord], constraint: Facts) -> None:
+    """Refuse runs whose figures do not belong on one axis."""
+    first = records[0]
+    for run in records[1:]:
+        own = _constraint(run)
+        for what, here, there in (
+            ("constraint", own["key"], constraint["key"]),
+            ("label", run.label, first.label),
+            ("groups", *(", ".join(sorted(each.models[0].splits["test"]["groups"])) for each in (run, first))),
+        ):
+            if here != there:
+                raise InputError(
+                    f"{run.name} has the {what} {here}, {first.name} has {there}: their figures do not belong on one"
+                    " axis. Write a report for each."
+                )
 
 
 def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str, Share], min_cell: int) -> list[Facts]:
@@ -83,9 +108,6 @@ def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str,
     for number, run in enumerate(records):
         n_before = len(models)
         for model in run.models:
-            if constraint["key"] not in model.splits["test"]:
-                why = f"{run.name} has no {constraint['title']}, by which {records[0].name} is judged"
-                raise InputError(f"{why}: write a report for each.")
             plain = plain_of(model, run.models)
             both = [model] if plain is None else [model, run.models[plain]]
             facts = {
@@ -99,7 +121,11 @@ def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str,
                 ),
                 **model_facts(model, constraint, rates, min_cell),
             }
-            models.append({**facts, "point": point(facts)})
+            models.append(facts)
+    recorded = [model.changes for run in records for model in run.models]
+    for facts, changes in zip(models, recorded, strict=True):
+        plain = facts["plain"]
+        facts["change"] = None if plain is None else change_facts(changes, constraint["key"], models[plain], facts)
     return models
 
 
@@ -112,15 +138,16 @@ def _constraint(run: RunRecord) -> Facts:
         if name not in CONSTRAINTS:
             raise InputError(f"{run.name} does not say what {name!r} measures: train it again with this fairalm.")
         described = describe(CONSTRAINTS[name](tol=tol), run.label)
-    return {**described, "tol": tol}
+    words = described["sentence"].split(run.label)  # the label is the user's own
+    return {**described, "tol": tol, "sentence": run.label.join(part.replace("people", run.rows_are) for part in words)}
 
 
-def _shown_rates(label: str, own: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _shown_rates(run: RunRecord, own: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Name and meaning of the rates in tables: the usual ones, and those that only this constraint compares."""
-    rates = rate_words(label)
+    rates = rate_words(run.label, run.rows_are)
     for rate, (above, below) in own.items():
         part, whole = (" and ".join(COUNTS[count] for count in counts) for counts in (above, below))
-        whole = "all people" if len(below) == len(COUNTS) else whole
+        whole = f"all {run.rows_are}" if len(below) == len(COUNTS) else whole
         rates[rate] = {"name": rate, "meaning": f"{part}, as a share of {whole}"}
     return rates
 
@@ -150,7 +177,7 @@ def _run_facts(run: RunRecord) -> Facts:
     if config.get("test"):
         test = f"the file {config['test']}"
     elif "test_size" in config:
-        test = f"{100 * config['test_size']:.3g} % of the people"
+        test = f"{100 * config['test_size']:.3g} % of the {run.rows_are}"
     split = f"tested on {test}, seed{f's {first} to {first + seeds - 1}' if seeds else ' ' + str(config['seed'])}"
     seconds = [model.seconds for model in run.models if model.seconds is not None]
     protected = list(config["protected"])

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.measures.text import percent, points
+from fairalm.report.changes import changed_rates
 from fairalm.report.models import NO_FIGURE, figure
 from fairalm.report.runs import RunRecord
-from fairalm.report.suppress import bands, is_exact
+from fairalm.report.sums import hide_revealing
+from fairalm.report.suppress import Band, bands, is_exact, rate_band
 
 KINDS = CURVE, CHOSEN, PLAIN, CONSTANT = "the frontier", "chosen point", "plain model", "constant"
 ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
 ROOM = 0.5  # a constant further above the curve than this share of the curve's height is not drawn
-NEAR_GAP, NEAR_ERROR = 0.25, 0.15  # labels nearer than this, as shares of the curve, would overlap
 LABELLED = {"tol": (0.0, 0.05, 0.1, 0.2, 0.3), "ratio": (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)}  # points with a label
 
 
@@ -27,13 +28,15 @@ def frontier_facts(records: Sequence[RunRecord], constraint: Mapping[str, Any], 
     if run is None:
         return None
     kept, train = run.metrics["frontier"], [model.splits["train"] for model in run.models]
+    changed = changed_rates(constraint["rates"])
     is_coarse = not all(is_exact(bands(group, min_cell)) for entry in train for group in entry["groups"].values())
     n_min = {"error": train[0]["error"]["n_min"], "gap": train[0][constraint["key"]]["n_min"]}
 
     def row(kind: str, name: str, own: Mapping[str, Any], label: str = "") -> dict[str, Any]:
         figures = {part: _figure(own, part, n_min[part], is_coarse, min_cell) for part in ("error", "gap")}
         selection = percent(own["selection"], 0 if is_coarse else 1)
-        return {"kind": kind, "name": name, "label": label, "selection": selection, **figures}
+        groups = _groups(own["groups"], train[0], run.attributes, changed, min_cell)
+        return {"kind": kind, "name": name, "label": label, "selection": selection, "groups": groups, **figures}
 
     varied, chosen = kept["varied"], kept["chosen"]
     plain, *constants = kept["baselines"]
@@ -70,6 +73,41 @@ def _figure(own: Mapping[str, Any], part: str, n_min: int, is_coarse: bool, min_
     return figure({**NO_FIGURE, **ends, "n_min": n_min}, is_coarse, min_cell)
 
 
+def _groups(
+    groups: Mapping[str, Any],
+    train: Mapping[str, Any],
+    attributes: Sequence[Sequence[str]],
+    rates: Sequence[str],
+    min_cell: int,
+) -> list[dict[str, Any]]:
+    """Rates of each group per 1,000, from counts out of fold that are suppressed as those of the test rows are."""
+    shown = hide_revealing(
+        {name: bands(_counts(own, train["groups"][name]), min_cell) for name, own in groups.items()}, attributes
+    )
+    return [
+        {"name": name, "rates": {rate: _per_thousand(counts, rate, groups[name][rate]) for rate in rates}}
+        for name, counts in shown.items()
+    ]
+
+
+def _counts(rates: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, int]:
+    """The confusion counts of a group's training rows that give these rates; with weights, about."""
+    positive, others = sizes["tp"] + sizes["fn"], sizes["fp"] + sizes["tn"]
+    tp, fp = round((rates["tpr"] or 0.0) * positive), round((rates["fpr"] or 0.0) * others)
+    return {"tp": tp, "fn": positive - tp, "fp": fp, "tn": others - fp}
+
+
+def _per_thousand(counts: Mapping[str, Band | None], rate: str, share: float | None) -> dict[str, Any] | None:
+    """A rate per 1,000, or the range in which it lies; None if it is hidden or nobody has it."""
+    band = rate_band(counts, rate)
+    if not band or share is None:
+        return None
+    ends = {f"{1000 * band[end]:,.0f}" for end in ("least", "most")}
+    if len(ends) == 1:
+        return {"value": round(share, 4), "text": f"{1000 * share:,.0f}"}
+    return {"value": None, "text": f"{1000 * band['least']:,.0f} to {1000 * band['most']:,.0f}"}
+
+
 def _named(varied: str, value: float) -> str:
     return points(value) if varied == "tol" else f"{value:.3g}"
 
@@ -93,19 +131,7 @@ def _drawn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]
     curve, chosen, plain, constants = ([mark for mark in marks if mark["kind"] == kind] for kind in KINDS)
     ends = [mark[end] for mark in (*curve, *chosen, *plain) for end in ("error_low", "error_high")] or [0.0, 1.0]
     most = max(ends) + ROOM * (max(ends) - min(ends))
-    _label_apart(curve, [*chosen, *plain], NEAR_ERROR * (max(ends) - min(ends)))
     models = [*plain, *(mark for mark in constants if mark["error"] <= most)]
-    return {"curve": [*curve, *chosen], "chosen": chosen, "models": models}
-
-
-def _label_apart(curve: Sequence[dict[str, Any]], others: Sequence[Mapping[str, Any]], tall: float) -> None:
-    """Take the labels away that would stand on another or on one of these marks; `tall` is their height."""
-    wide = NEAR_GAP * max((mark["gap"] for mark in curve), default=0.0)
-    labelled = list(others)
-    for mark in curve:
-        if mark["label"] and any(
-            abs(mark["gap"] - other["gap"]) < wide and abs(mark["error"] - other["error"]) <= tall for other in labelled
-        ):
-            mark["label"] = ""
-        elif mark["label"]:
-            labelled.append(mark)
+    named = [{**mark, "label": mark["name"]} for mark in (*chosen, *models)]
+    labelled = [*named, *(mark for mark in curve if mark["label"])]
+    return {"curve": [*curve, *chosen], "chosen": chosen, "models": models, "labelled": labelled}

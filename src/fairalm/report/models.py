@@ -58,13 +58,13 @@ def figure(entry: Mapping[str, Any], is_coarse: bool, min_cell: int) -> dict[str
     """
     value, low, high = (entry[name] for name in ("value", "low", "high"))
     if is_small(entry["n_min"], min_cell):
-        return {**NO_FIGURE, "text": f"hidden (a cell under {min_cell} people)"}
+        return {**NO_FIGURE, "text": f"hidden (a cell under {min_cell})"}
     if value is None:
         return {**NO_FIGURE, "text": "undefined"}
     digits = 0 if is_coarse else 1
     if is_coarse:
         value, low, high = coarse(entry).values()
-    return {"value": value, "low": low, "high": high, "text": with_interval(value, low, high, digits)}
+    return {"value": value, "low": low, "high": high, "digits": digits, "text": with_interval(value, low, high, digits)}
 
 
 def coarse(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,11 +90,13 @@ def _rate(counts: Mapping[str, Any], share: Share, weighted: Mapping[str, Any] |
     if weighted is not None:
         is_coarse = band["least"] != band["most"]
         ends = coarse(weighted) if is_coarse else {name: round(weighted[name], 5) for name in NO_FIGURE}
-        shown = interval(ends["low"], ends["high"], 0 if is_coarse else 1)
-        return {**ends, "text": percent(ends["value"], 0 if is_coarse else 1), "interval": shown}
+        digits = 0 if is_coarse else 1
+        shown = {"text": percent(ends["value"], digits), "interval": interval(ends["low"], ends["high"], digits)}
+        return {**ends, "digits": digits, **shown}
     least, most, low, high = (round(band[name], 5) for name in ("least", "most", "low", "high"))
     if least == most:
-        return {"value": least, "low": low, "high": high, "text": percent(least), "interval": interval(low, high)}
+        shown = {"text": percent(least), "interval": interval(low, high)}
+        return {"value": least, "low": low, "high": high, "digits": 1, **shown}
     text = f"{100 * least:.0f} to {percent(most, 0)}"
     return {"value": None, "low": low, "high": high, "text": text, "interval": interval(low, high, 0)}
 

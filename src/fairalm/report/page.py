@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.files import AnyPath, write_atomic
+from fairalm.report.answers import verdict_lines
 from fairalm.report.shell import html_page
 from fairalm.report.specs import specs
-from fairalm.report.words import verdict_lines
 
 
 def write_page(path: AnyPath, facts: Mapping[str, Any]) -> int:

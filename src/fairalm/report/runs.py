@@ -34,6 +34,7 @@ class ModelRecord:
     seconds: float | None = None
     history_of: str = "train"  # the split that the curves are of
     warnings: Sequence[str] = ()  # of its training
+    changes: Mapping[str, Any] | None = None  # from the plain model to this one, paired; None if not recorded
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,28 @@ class RunRecord:
         """The positive label in words: "income = >50K"."""
         config = self.metrics["config"]
         return f"{config['target']} = {config['positive']}"
+
+    @property
+    def rows_are(self) -> str:
+        """What the rows are, in the plural."""
+        return str(self.metrics["config"].get("rows_are", "people"))
+
+    @property
+    def attributes(self) -> list[list[str]]:
+        """The groups of each attribute; one list if they are crossed."""
+        entry = self.models[0].splits["test"]
+        return entry.get("attributes") or [list(entry["groups"])]
+
+
+def model_name(method: str, kind: str) -> str:
+    """What a model is called on the page.
+
+    >>> model_name("secant", FAIRALM_MODEL), model_name("plain", PLAIN_MODEL)
+    ('fair model (secant)', 'plain model')
+    """
+    if kind == PLAIN_MODEL:
+        return "plain model" if method == PLAIN_MODEL else f"plain model ({method})"
+    return f"{'fair' if kind == FAIRALM_MODEL else 'other'} model ({method})"
 
 
 def read_runs(sources: Iterable[RunSource]) -> list[RunRecord]:
@@ -95,9 +118,12 @@ def _trained(metrics: Mapping[str, Any]) -> list[ModelRecord]:
     fair_settings, plain_settings = (_settings(config, kind) for kind in (FAIRALM_MODEL, PLAIN_MODEL))
     history = metrics.get("history", {})
     fair: Any = {"seconds": training.get("seconds"), "warnings": training.get("warnings", ())}
-    models = [ModelRecord(config["method"], FAIRALM_MODEL, metrics["splits"], fair_settings, history, **fair)]
+    fair |= {"changes": metrics.get("changes")}
+    name = model_name(config["method"], FAIRALM_MODEL)
+    models = [ModelRecord(name, FAIRALM_MODEL, metrics["splits"], fair_settings, history, **fair)]
     if plain:
-        models.append(ModelRecord("plain", PLAIN_MODEL, plain["splits"], plain_settings, {}, plain["seconds"]))
+        name = model_name(PLAIN_MODEL, PLAIN_MODEL)
+        models.append(ModelRecord(name, PLAIN_MODEL, plain["splits"], plain_settings, {}, plain["seconds"]))
     return models
 
 
@@ -108,10 +134,11 @@ def _compared(metrics: Mapping[str, Any]) -> list[ModelRecord]:
     for single in metrics["runs"]:
         method, seed = single["method"], single["seed"]
         kind = single.get("kind") or _kind(method)
-        name = f"{method}, seed {seed}" if n_seeds > 1 and seed is not None else method
+        name = model_name(method, kind) + (f", seed {seed}" if n_seeds > 1 and seed is not None else "")
         settings = _settings({**metrics["config"], "method": method, "seed": seed}, kind) | single.get("settings", {})
         splits, history, seconds = single.get("splits", {}), single.get("history", {}), single["seconds"]
-        more = {"history_of": single.get("history_of", "train"), "warnings": single.get("warnings", ())}
+        more: Any = {"history_of": single.get("history_of", "train"), "warnings": single.get("warnings", ())}
+        more |= {"changes": single.get("changes")}
         models.append(ModelRecord(name, kind, splits, settings, history, seconds, **more))
     return models
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from fairalm.files import cache_dir, to_json, write_atomic
+from fairalm.report.chart_style import with_labels
 
 
 def vl_convert() -> Any:
@@ -83,5 +84,6 @@ def _vega() -> str:
 
 @lru_cache(maxsize=64)
 def _compiled(spec: str) -> str:
-    """A Vega-Lite spec as Vega."""
-    return json.dumps(vl_convert().vegalite_to_vega(json.loads(spec)))
+    """A Vega-Lite spec as Vega, with its labels."""
+    lite = json.loads(spec)
+    return json.dumps(with_labels(vl_convert().vegalite_to_vega(lite), lite))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.report.chart_data import CHANGED_MODELS, curve_rows
-from fairalm.report.chart_style import COLORS, INK, Spec, domain, layer, palette, percent_axis, styled
+from fairalm.report.chart_style import COLORS, INK, Spec, domain, labels, layer, palette, percent_axis, styled
 from fairalm.report.frontier import CONSTANT, CURVE, PLAIN
 from fairalm.report.words import MODEL_KINDS
 
@@ -83,42 +83,37 @@ def _change(rate: str, groups: list[str]) -> Spec:
 
 
 def _tradeoff(facts: Mapping[str, Any]) -> Spec:
-    tol, measure = facts["constraint"]["tol"], facts["constraint"]["title"]
-    kinds = [words for kind, words in MODEL_KINDS.items() if any(model["kind"] == kind for model in facts["models"])]
-    gaps, errors = ([model[name]["value"] for model in facts["models"]] for name in ("gap", "error"))
-    x = percent_axis("gap", f"{measure} on the test people (left is fairer)", scale={"domain": domain(gaps, 0.0)})
-    y = percent_axis("error", "test error", scale={"domain": domain(errors)})
+    """Every model by its gap and its error, those that no other beats, and the intervals of the chosen one."""
+    drawn, rows = facts["tradeoff"], facts["rows_are"]
+    kinds = [words for words in MODEL_KINDS.values() if any(point["kind"] == words for point in drawn["points"])]
+    gaps, errors = ([point[name] for point in drawn["points"]] for name in ("gap", "error"))
+    title = f"gap ({facts['constraint']['title']}) on the test {rows}; left is fairer"
+    x = percent_axis("gap", title, scale={"domain": domain(gaps, 0.0)})
+    y = percent_axis("error", "share of wrong decisions (error)", scale={"domain": domain(errors)})
     line: Spec = {"color": INK, "strokeWidth": 1.5}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1}
-    label: Spec = {"type": "text", "dx": 14, "dy": -8, "align": "left", "fontWeight": "bold"}
     front: Spec = {**line, "type": "line", "opacity": 0.5, "strokeDash": [4, 4]}
-    interval: Spec = {**line, "type": "rule", "opacity": 0.6, "clip": True}
+    interval: Spec = {**line, "type": "rule", "opacity": 0.35, "clip": True}
+    point: Spec = {"type": "point", "filled": True, "size": 90, "opacity": 0.85, "cursor": "pointer", "aria": False}
     return {
-        "description": "Every model by its gap and its error on the test people; the list below has the same models.",
-        "height": 340,
+        "description": "Every model by its gap and its error on the test rows; the list below has the same models.",
+        "height": 320,
         "encoding": {"x": x, "y": y},
         "layer": [
-            _band(tol),
+            _band(facts["constraint"]["tol"]),
             layer("front", front, order={"field": "gap", "type": "quantitative"}),
             layer("chosen", interval, x={**x, "field": "gap_low"}, x2={"field": "gap_high"}),
             layer("chosen", interval, y={**y, "field": "error_low"}, y2={"field": "error_high"}),
             layer("chosen", {**ring, "size": 260}),
-            layer("nvp", {**ring, "shape": "diamond", "size": 420}),
-            layer("nvp", label, text={"field": "mark"}),
+            {**layer("labelled", {**ring, "size": 90, "opacity": 0}), "name": "labelled"},
             {  # drawn last, on top, so that the mouse reaches them
                 "data": {"name": "points"},
                 "name": "points",
-                "mark": {
-                    "type": "point",
-                    "filled": True,
-                    "size": 90,
-                    "opacity": 0.85,
-                    "cursor": "pointer",
-                    "aria": False,
-                },
+                "mark": point,
                 "encoding": {**palette("kind", kinds), "tooltip": {"field": "tip", "type": "nominal"}},
             },
         ],
+        **labels("labelled"),
     }
 
 
@@ -127,36 +122,37 @@ def _frontier(facts: Mapping[str, Any]) -> Spec:
     drawn, constraint = facts["frontier"]["drawn"], facts["constraint"]
     marks = [*drawn["curve"], *drawn["models"]]
     gaps, errors = ([mark[part] for mark in marks] for part in ("gap", "error"))
-    x = percent_axis("gap", f"{constraint['title']}, out of fold (left is fairer)", scale={"domain": domain(gaps, 0.0)})
-    y = percent_axis("error", "error, out of fold", scale={"domain": domain(errors)})
+    title = f"gap ({constraint['title']}), out of fold; left is fairer"
+    x = percent_axis("gap", title, scale={"domain": domain(gaps, 0.0)})
+    y = percent_axis("error", "share of wrong decisions (error)", scale={"domain": domain(errors)})
     kinds = [kind for kind in (CURVE, PLAIN, CONSTANT) if any(mark["kind"] == kind for mark in marks)]
-    colors = palette("kind", kinds)
+    colors = {
+        name: {**own, "legend": None} for name, own in palette("kind", kinds).items()
+    }  # labels say which is which
     wide, tall = (
         {axis: {**own, "field": f"{part}_low"}, f"{axis}2": {"field": f"{part}_high"}}
         for axis, own, part in (("x", x, "gap"), ("y", y, "error"))
     )
-    blue, bar = {"color": COLORS[0], "clip": True}, {"type": "rule", "strokeWidth": 1.5, "opacity": 0.6, "clip": True}
+    blue, bar = {"color": COLORS[0], "clip": True}, {"type": "rule", "strokeWidth": 1.5, "opacity": 0.5, "clip": True}
     ring: Spec = {"type": "point", "filled": False, "color": INK, "strokeWidth": 2, "opacity": 1, "size": 220}
     point: Spec = {"type": "point", "filled": True, "opacity": 1}
-    label: Spec = {"type": "text", "dx": 8, "dy": -9, "align": "left", "fontSize": 11}
-    tooltip, text = {"field": "tip", "type": "nominal"}, {"field": "label", "type": "nominal"}
+    tooltip = {"field": "tip", "type": "nominal"}
     return {
         "description": "Error against gap along the curve, out of fold; the table below has the same figures.",
-        "height": 340,
+        "height": 320,
         "encoding": {"x": x, "y": y},
         "layer": [
             _band(constraint["tol"]),
             layer("curve", {**blue, "type": "area", "opacity": 0.15}, **tall),
-            layer("curve", {**blue, "type": "rule", "opacity": 0.25}, **wide),
             layer("curve", {**blue, "type": "line", "strokeWidth": 2}, order={"field": "gap", "type": "quantitative"}),
             *(layer("models", bar, color=colors["color"], **ends) for ends in (wide, tall)),
             *(layer("chosen", {**bar, "color": INK}, **ends) for ends in (wide, tall)),
-            layer("curve", label, text=text),
             layer("chosen", ring),
-            layer("chosen", {**label, "dx": 12, "dy": -12, "fontWeight": "bold"}, text={"field": "name"}),
             layer("curve", {**point, "size": 40, "color": COLORS[0]}, tooltip=tooltip),
             layer("models", {**point, "size": 110}, **colors, tooltip=tooltip),
+            {**layer("labelled", {**ring, "opacity": 0, "size": 60}), "name": "labelled"},
         ],
+        **labels("labelled"),
     }
 
 

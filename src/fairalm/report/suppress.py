@@ -97,7 +97,7 @@ def shown_warnings(
     >>> for text in shown_warnings(["The gap is 3 points.", "The TPR of F is 94.3 %."], [groups], 10):
     ...     print(text)
     The gap is 3 points.
-    Not shown: 1 warning of the training that may reveal a count of fewer than 10 people.
+    Not shown: 1 warning of the training that may reveal a count of fewer than 10.
     """
     shown = [(name, bands(counts, min_cell)) for groups in models for name, counts in groups.items()]
     is_hidden = any(None in counts.values() for _, counts in shown)
@@ -105,5 +105,5 @@ def shown_warnings(
     kept = [text for text in warnings if not is_hidden and not any(name in text for name in coarse)]
     if n_left := len(warnings) - len(kept):
         which = f"{n_left} warning{'s' * (n_left > 1)} of the training"
-        kept.append(f"Not shown: {which} that may reveal a count of fewer than {min_cell} people.")
+        kept.append(f"Not shown: {which} that may reveal a count of fewer than {min_cell}.")
     return kept

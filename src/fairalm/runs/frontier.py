@@ -24,6 +24,7 @@ from fairalm.sklearn import FrontierClassifier
 
 Floor = str | float | None
 ASKED = ("acceptance", "cost_fp", "cost_fn", "floor")  # of a point, besides the constraint
+RATES = ("tpr", "fpr", "selection")  # of each group at a point, in metrics.json
 FIGURES = ("error", "error_low", "error_high", "gap", "gap_low", "gap_high", "selection")  # of a point, in metrics.json
 
 
@@ -122,14 +123,18 @@ class Curve:
     chosen: dict[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """What metrics.json keeps: errors, gaps and shares predicted positive, no rates of single groups."""
-        points, baselines = self.table[[self.varied, *FIGURES]], self.baselines[["model", *FIGURES]]
+        """What metrics.json keeps: errors, gaps, shares predicted positive, and the rates of each group."""
         return {
             "varied": self.varied,
-            "points": points.to_dict("records"),
-            "baselines": baselines.to_dict("records"),
-            "chosen": {name: self.chosen[name] for name in (self.varied, *FIGURES)},
+            "points": [self._kept(row, self.varied) for row in self.table.to_dict("records")],
+            "baselines": [self._kept(row, "model") for row in self.baselines.to_dict("records")],
+            "chosen": self._kept(self.chosen, self.varied),
         }
+
+    def _kept(self, row: Mapping[Any, Any], name: str) -> dict[str, Any]:
+        names = [column.removeprefix("tpr_") for column in row if str(column).startswith("tpr_")]
+        groups = {group: {rate: row[f"{rate}_{group}"] for rate in RATES} for group in names}
+        return {key: row[key] for key in (name, *FIGURES)} | {"groups": groups}
 
 
 def fit_frontier(pipeline: Any, samples: Samples, constraint: Constraint, settings: FrontierSettings) -> Fit:
