@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -160,8 +160,13 @@ def write_picture(run: Path, picture: Path) -> str:
 
 def write_report(run: RunSource, page: Path) -> str:
     """Write the page of a run; the line that says where it is, or what to install."""
+    return written_page(page, lambda path: write_page(path, gather([run])))
+
+
+def written_page(page: Path, write: Callable[[Path], Any]) -> str:
+    """Write a page; the line that says where it is, or what to install."""
     try:
-        write_page(page, gather([run]))
+        write(page)
     except ImportError as error:
         return f"No page. {error}."
     return f"Page: {page}"

@@ -13,10 +13,12 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.files import check_new_folder
 from fairalm.report import lda_words as words
-from fairalm.runs import Lda, LdaSettings, LdaSource
+from fairalm.report.lda_page import write_lda_page
+from fairalm.runs import LdaSettings, LdaSource
 from fairalm.runs import lda as search
 from fairalm.runs.choices import WITH_PROBABILITIES
 
+PAGE = "lda.html"
 SOURCE = opt.SOURCE | {
     "positive": opt.text("VALUE", "Label that is good: a model accepts where it predicts it. Default: the larger."),
     "missing": opt.text(
@@ -87,15 +89,17 @@ def lda(
     done = search(source, settings, progress=console.is_terminal(), command=opt.typed(context))
     done.save(out, overwrite=overwrite)
     content = done.to_dict()
+    page = output.written_page(out / PAGE, lambda path: write_lda_page(path, content))
     if as_json:
         output.print_json({"run": out, **content})
         return
-    _show(done, content)
+    _show(content)
     model = ["model.skops"] * (done.verdict == "found")
     console.say_path(f"Written to {out}: {', '.join([*model, 'config.json', 'log.csv', 'table.csv', 'lda.json'])}")
+    console.say_path(page)
 
 
-def _show(done: Lda, content: Mapping[str, Any]) -> None:
+def _show(content: Mapping[str, Any]) -> None:
     """Print the protocol, the answer, the table and what it means."""
     for line in words.protocol(content):
         console.say(line)

@@ -144,6 +144,7 @@ class Lda:
     chosen: Tried | None
     judged: Mapping[str, Figures]
     judged_changes: Changes | None
+    smallest: Mapping[str, int]  # of each group, the fewest rows that a model accepts or refuses, unless none
     acceptance: float
     command: str = ""
 
@@ -183,6 +184,8 @@ class Lda:
         row |= {"ratio asked": tried.asked, "bad rate bound": tried.bad_rate_bound}
         row["why not"] = self.reasons.get(number, "")
         named = {} if tried.figures is None else tried.figures.named
+        if tried.searched is not None:
+            named = named | {"ratio, all rows searched": tried.searched}
         if number in self.changes:
             named = named | {f"change of {name}": change for name, change in self.changes[number].named.items()}
         for name, measure in named.items():
@@ -239,6 +242,7 @@ class Lda:
             },
             changes=None if self.judged_changes is None else _listed(self.judged_changes.named),
             bounds=self.bounds,
+            smallest=self.smallest,
         )
         return content | {"schema": SCHEMA}
 
@@ -270,12 +274,12 @@ def lda(source: Source, settings: LdaSettings, *, progress: bool = False, comman
         samples = source.read()
     reference = _check_reference(settings.reference, samples)
     samples, present = _without_incumbent(samples, settings.incumbent)
-    rows = _parts(samples, settings)
+    loans = LoanRows.of(samples.data.y, samples.groups, reference)
+    rows = _parts(loans, settings)
     acceptance = settings.acceptance
     if acceptance is None:
         assert present is not None
         acceptance = float(present[rows["fit"]].mean())
-    loans = LoanRows.of(samples.data.y, samples.groups, reference)
     search = _search(samples, loans, rows, settings, acceptance)
     tried: list[Tried] = []
     if present is not None:
@@ -310,6 +314,7 @@ def lda(source: Source, settings: LdaSettings, *, progress: bool = False, comman
         chosen,
         {which: judging.figures(decisions) for which, decisions in judged.items()},
         judging.changes(judged["baseline"], judged["chosen"]) if chosen is not None else None,
+        _smallest({search.choosing: [one.decisions for one in tried], judging: list(judged.values())}),
         acceptance,
         command,
     )
@@ -342,18 +347,13 @@ def _without_incumbent(samples: Samples, column: str | None) -> tuple[Samples, A
     return replace(samples, data=data, X=X), np.asarray(values == samples.data.positive)
 
 
-def _parts(samples: Samples, settings: LdaSettings) -> dict[str, IntArray]:
+def _parts(loans: LoanRows, settings: LdaSettings) -> dict[str, IntArray]:
     """Rows to fit on, to choose on and to judge on, alike in label and group."""
-    y, names = samples.data.y, _names(samples)
-    others, judge = split(y, names, test_size=settings.test_size, random_state=settings.seed)
+    bad, names = loans.bad, loans.group_names
+    others, judge = split(bad, names, test_size=settings.test_size, random_state=settings.seed)
     share = settings.choose_size / (1 - settings.test_size)
-    fit, choose = split(y[others], names[others], test_size=share, random_state=settings.seed)
+    fit, choose = split(bad[others], names[others], test_size=share, random_state=settings.seed)
     return {"fit": others[fit], "choose": others[choose], "judge": judge}
-
-
-def _names(samples: Samples) -> Any:
-    """The name of each row's group, None where it is unknown."""
-    return np.array([*samples.groups.names, None], dtype=object)[samples.groups.codes]
 
 
 def _search(
@@ -363,7 +363,7 @@ def _search(
     return Search(
         X=samples.X.iloc[fit].reset_index(drop=True),
         labels=samples.labels[fit],
-        sensitive=_names(samples)[fit],
+        fitting=loans.take(fit),
         X_choose=samples.X.iloc[choose],
         choosing=loans.take(choose),
         favourable=samples.data.positive,
@@ -401,6 +401,17 @@ def _choose(
         reasons[number] = rule.why_not(one, changes[number], baseline.figures.worst, baseline.figures)
     admissible = [tried[number] for number, why in reasons.items() if not why]
     return changes, reasons, rule.choose(admissible)
+
+
+def _smallest(decided: Mapping[LoanRows, Sequence[Decisions | None]]) -> dict[str, int]:
+    """Of each group, the fewest rows that any of these decisions accepts or refuses, unless none."""
+    counts = [np.array([rows.sizes for rows in decided])]
+    for rows, several in decided.items():
+        accepted = np.array([rows.accepted_in(own.accepted) for own in several if own is not None])
+        counts += [accepted, rows.sizes - accepted]
+    every = np.vstack(counts)
+    fewest = np.where(every > 0, every, np.inf).min(axis=0)
+    return {name: int(few) for name, few in zip(next(iter(decided)).names, fewest, strict=True) if np.isfinite(few)}
 
 
 def _decide(tried: Tried, X: pd.DataFrame, present: Any, favourable: Any) -> Decisions:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from fairalm._validation import Groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.measures import Measure
+from fairalm.measures import Measure, quotient_interval
 from fairalm.measures.lending import (
     acceptance,
     acceptance_change,
@@ -98,6 +98,16 @@ class LoanRows:
         return LoanRows(self.bad[rows], self.codes[rows], self.names, self.reference)
 
     @property
+    def place(self) -> int:
+        """Place of the reference among the groups."""
+        return self.names.index(self.reference)
+
+    @property
+    def group_names(self) -> npt.NDArray[Any]:
+        """The name of each row's group, None where it is unknown."""
+        return np.array([*self.names, None], dtype=object)[self.codes]
+
+    @property
     def compared(self) -> tuple[str, ...]:
         """The groups that are compared with the reference."""
         return tuple(name for name in self.names if name != self.reference)
@@ -113,7 +123,11 @@ class LoanRows:
         ratios = {name: impact_ratio(accepted, self.of_group(name), reference) for name in self.compared}
         ranks = [] if scores is None else [measure(~self.bad, scores) for measure in (auc, ks)]
         return Figures(
-            acceptance(accepted), bad_rate(self.bad, accepted), self._lowest_ratio(accepted, ratios), ratios, *ranks
+            acceptance(accepted),
+            bad_rate(self.bad, accepted),
+            lowest_ratio(self.accepted_in(accepted), self.sizes, self.place),
+            ratios,
+            *ranks,
         )
 
     def changes(self, before: Decisions, after: Decisions) -> Changes:
@@ -126,17 +140,32 @@ class LoanRows:
             {name: impact_ratio_change(old, new, self.of_group(name), reference) for name in self.compared},
         )
 
-    def _lowest_ratio(self, accepted: BoolArray, ratios: Mapping[str, Measure]) -> Measure:
-        """The lowest of the ratios. Any could be the lowest by chance, so the upper end is Šidák's for all of them."""
-        defined = {name: ratio for name, ratio in ratios.items() if ratio.value is not None}
-        if not defined:
-            return Measure("ratio", None, None, None, len(accepted), 0, note="undefined (no group can be compared)")
-        reference, level = self.of_group(self.reference), LEVEL ** (1 / len(defined))
-        highs = [impact_ratio(accepted, self.of_group(name), reference, level=level).high for name in defined]
-        parts = defined.values()
-        value, low = (min(getattr(part, end) for part in parts) for end in ("value", "low"))
-        n_min = min(part.n_min for part in parts)
-        return Measure("ratio", value, low, min(high for high in highs if high is not None), len(accepted), n_min)
+    @property
+    def sizes(self) -> FloatArray:
+        """How many rows each group has."""
+        return self.accepted_in(np.ones(len(self.codes), dtype=bool))
+
+    def accepted_in(self, accepted: BoolArray) -> FloatArray:
+        """How many rows of each group are accepted."""
+        return np.bincount(self.codes[(self.codes >= 0) & accepted], minlength=len(self.names)).astype(float)
+
+
+def lowest_ratio(k: FloatArray, n: FloatArray, reference: int) -> Measure:
+    """The lowest ratio of a group's share `k / n` to the reference group's.
+
+    Any group could be the lowest by chance, so the upper end is Šidák's for all of them.
+
+    >>> print(lowest_ratio(np.array([30.0, 80, 60]), np.array([50.0, 100, 100]), reference=1).value)
+    0.7499999999999999
+    """
+    others = (np.arange(len(n)) != reference) & (n > 0)
+    if not others.any() or k[reference] == 0:
+        return Measure("ratio", None, None, None, int(n.sum()), 0, note="undefined (no group can be compared)")
+    pairs = k[others], n[others], k[reference], n[reference]
+    low, _ = quotient_interval(*pairs, LEVEL)
+    _, high = quotient_interval(*pairs, LEVEL ** (1 / others.sum()))
+    value = float((k[others] / n[others]).min() / (k[reference] / n[reference]))
+    return Measure("ratio", value, float(low.min()), float(high.min()), int(n.sum()), int(n[n > 0].min()))
 
 
 def _or_infinite(value: float | None) -> float:

@@ -14,7 +14,8 @@ import pandas as pd
 from fairalm.arrays import FloatArray
 from fairalm.constraints import DemographicParity
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.runs.lending import Changes, Decisions, Figures, LoanRows
+from fairalm.measures import Measure
+from fairalm.runs.lending import Changes, Decisions, Figures, LoanRows, lowest_ratio
 from fairalm.sklearn import FrontierClassifier
 
 PLAIN = 0.01  # ratio asked of a model without a limit: every model in use has more
@@ -41,6 +42,8 @@ class Tried:
         None for given decisions, and where what was asked cannot be met.
     figures, decisions
         On the choosing rows; None where what was asked cannot be met.
+    searched : Measure or None
+        The lowest ratio over all rows that the search may see: the fit rows, out of fold, and the choosing rows.
     bad_rate_bound : float or None
         Under the estimated probabilities, the bad rate that no classifier of these features can be below which accepts
         as many rows and has the ratio asked; among rows with a known group.
@@ -54,6 +57,7 @@ class Tried:
     model: Any = None
     decisions: Decisions | None = None
     figures: Figures | None = None
+    searched: Measure | None = None
     bad_rate_bound: float | None = None
     note: str = ""
 
@@ -72,8 +76,8 @@ class Rule:
     A model is admissible if, on the choosing rows, its bad rate among the accepted is surely at most `margin` above the
     baseline's (the upper end of the paired interval), and the impact ratio of the group that the baseline treats worst
     is surely higher than the baseline's (the lower end). Of the admissible ones whose lowest ratio surely reaches
-    `ratio` (the lower end), the one with the lowest bad rate is chosen; if there is none, of all admissible ones that
-    with the highest ratio.
+    `ratio` (the lower end, over the fit rows out of fold and the choosing rows), the one with the lowest bad rate is
+    chosen; if there is none, of all admissible ones that with the highest ratio.
     """
 
     margin: float
@@ -91,10 +95,14 @@ class Rule:
     def choose(self, admissible: Sequence[Tried]) -> Tried | None:
         """The model that is chosen among the admissible ones."""
         known = [(tried, tried.figures) for tried in admissible if tried.figures is not None]
-        reaching = [(tried, own) for tried, own in known if own.ratio.low is not None and own.ratio.low >= self.ratio]
+        reaching = [(tried, own) for tried, own in known if self._surely_reaches(tried)]
         if reaching:
             return min(reaching, key=lambda pair: pair[1].bad_rate.value or 0.0)[0]
         return max(known, key=lambda pair: pair[1].ratio.value or 0.0)[0] if known else None
+
+    def _surely_reaches(self, tried: Tried) -> bool:
+        ratio = tried.searched
+        return ratio is not None and ratio.low is not None and ratio.low >= self.ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +111,7 @@ class Search:
 
     X: pd.DataFrame
     labels: Any
-    sensitive: Any  # group names, None where unknown
+    fitting: LoanRows
     X_choose: pd.DataFrame
     choosing: LoanRows
     favourable: Any
@@ -133,7 +141,7 @@ class Search:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairALMWarning)  # each point's own figures are in the log
-            frontier.fit(self.X, self.labels, sensitive_features=self.sensitive)
+            frontier.fit(self.X, self.labels, sensitive_features=self.fitting.group_names)
             good = 1 - frontier.at(ratio=PLAIN, acceptance=1.0).cost_
             told(f"{name}: no limit")
             plain = frontier.at(ratio=PLAIN, acceptance=self.acceptance)
@@ -163,8 +171,20 @@ class Search:
         model = copy(point).set_params(rule=replace(point.rule, threshold=threshold))
         decisions = Decisions.of(model, self.X_choose, self.favourable)
         bound = bad_rate_of(point.bound_, point.figures_["selection"], good)
-        figures = self.choosing.figures(decisions)
-        return replace(tried, model=model, decisions=decisions, figures=figures, bad_rate_bound=bound)
+        return replace(
+            tried,
+            model=model,
+            decisions=decisions,
+            figures=self.choosing.figures(decisions),
+            searched=self._searched(point, decisions),
+            bad_rate_bound=bound,
+        )
+
+    def _searched(self, point: Any, decisions: Decisions) -> Measure:
+        """The lowest ratio over the fit rows, out of fold, and the choosing rows."""
+        shares = np.array([point.figures_[f"selection_{name}"] for name in self.fitting.names])
+        k, fitted = self.choosing.accepted_in(decisions.accepted), self.fitting.sizes
+        return lowest_ratio(k + shares * fitted, self.choosing.sizes + fitted, self.choosing.place)
 
 
 def threshold_for(margins: FloatArray, share: float) -> float:
