@@ -37,8 +37,8 @@ def lda_facts(content: words.Content, min_cell: int = MIN_CELL) -> dict[str, Any
     rows = [
         [
             _long_name(name, config["reference"]),
-            *(words.figure_text(own.get(name), name) for own in columns),
-            *([words.change_text(changes.get(name), name)] if changes else []),
+            *(_cell(words.figure_text(own.get(name), name)) for own in columns),
+            *([_cell(words.change_text(changes.get(name), name))] if changes else []),
         ]
         for name in words.measures_of(content)
     ]
@@ -93,22 +93,32 @@ def _suppressed(content: words.Content, min_cell: int) -> dict[str, Any]:
 ENDS = ("", " low", " high")
 
 
-def _long_name(name: str, reference: str) -> str:
+def _long_name(name: str, reference: str) -> list[str]:
+    """A measure in words, and the field's word for it."""
     known = {
-        "bad_rate": "bad among those accepted (bad rate)",
-        "acceptance": "accepted, of all rows (acceptance rate)",
-        "auc": "how well the score ranks (AUC)",
-        "ks": "how far it parts good from bad (KS)",
+        "bad_rate": ["bad, of those accepted", "bad rate"],
+        "acceptance": ["accepted, of all rows", "acceptance rate"],
+        "auc": ["how well the score ranks", "AUC"],
+        "ks": ["how far the score parts good from bad", "KS"],
     }
-    return known.get(name, f"{name.removeprefix(words.OF)} over {reference} (adverse impact ratio)")
+    return known.get(name, [name.removeprefix(words.OF), f"share accepted over {reference}'s: adverse impact ratio"])
+
+
+def _cell(text: str) -> str | list[str]:
+    """A figure, and its interval below it."""
+    value, bracket, ends = text.partition(" [")
+    return [value, f"[{ends}"] if bracket else text
 
 
 def _arrow(name: str, judged: Mapping[str, Any]) -> dict[str, Any]:
     """A group's share accepted in per cent of the reference's, before and after."""
-    ends = [{key: judged[model][name][key] for key in ("value", "low", "high")} for model in judged]
-    texts = [words.figure_text(own[name], name) for own in judged.values()]
+    ends = [{key: own[name][key] for key in ("value", "low", "high")} for own in judged.values()]
+    cells = [_cell(words.figure_text(own[name], name)) for own in judged.values()]
     before, after = (None, ends[0]) if len(ends) == 1 else ends
-    return {"name": name.removeprefix(words.OF), "before": before, "after": after, "text": " → ".join(texts)}
+    texts = [cell if isinstance(cell, str) else cell[0] for cell in cells]
+    interval = "" if isinstance(cells[-1], str) else cells[-1][1]
+    arrow = {"name": name.removeprefix(words.OF), "text": [" → ".join(dict.fromkeys(texts)), interval]}
+    return {**arrow, "before": before, "after": after}
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,7 +155,7 @@ def _chart(facts: Mapping[str, Any]) -> Spec:
     """All models by lowest ratio and bad rate on the choosing rows."""
     shown = facts["points"]
     ratios, bad = [own["ratio"] for own in shown], [own["bad_rate"] for own in shown]
-    across = {"domain": domain([*ratios, facts["goal"]]), "zero": False}
+    across = {"domain": [min([*ratios, facts["goal"]]) - 0.02, max([*ratios, facts["goal"]]) + 0.02]}
     axis = {"title": f"lowest ratio of shares accepted, to {facts['reference']}", "tickCount": 6, "format": ".2f"}
     x: Spec = {"field": "ratio", "type": "quantitative", "axis": axis, "scale": across}
     y = percent_axis("bad_rate", "bad among the accepted", scale={"domain": domain([*bad, facts["limit"]])})

@@ -153,8 +153,8 @@ def protocol(content: Content) -> list[str]:
         "Chosen on the choosing rows, by a rule stated beforehand: the bad rate surely at most"
         f" {points(config['margin'])} above the baseline's and the ratio of the group that the baseline treats worst"
         " surely higher (95 % paired intervals). Of those whose lowest ratio surely reaches"
-        f" {config['ratio']:g} (on the choosing rows and, out of fold, the fit rows), the lowest bad rate; if none does,"
-        " the highest ratio.",
+        f" {config['ratio']:g} (on the choosing rows and, out of fold, the fit rows), the lowest bad rate; if none"
+        " does, the highest ratio.",
         "The judging rows were used once, for the baseline and the chosen model only.",
     ]
     if unknown:
