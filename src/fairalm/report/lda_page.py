@@ -51,7 +51,7 @@ def lda_facts(content: words.Content, min_cell: int = MIN_CELL) -> dict[str, Any
         "goal": config["ratio"],
         "most": points(config["margin"]),
         "ratios": [_arrow(name, judged) for name in judged[BASELINE] if name.startswith(words.OF)],
-        "head": ["", BASELINE, *([CHOSEN, "change"] if changes else [])],
+        "head": ["figure", BASELINE, *([CHOSEN, "change"] if changes else [])],
         "rows": rows,
         "points": [_point(row) for row in content["splits"]["choose"] if row.get("ratio") is not None],
         "estimators": list(dict.fromkeys(row["estimator"] for row in content["splits"]["choose"])),
@@ -99,9 +99,9 @@ def _long_name(name: str, reference: str) -> list[str]:
         "bad_rate": ["bad, of those accepted", "bad rate"],
         "acceptance": ["accepted, of all rows", "acceptance rate"],
         "auc": ["how well the score ranks", "AUC"],
-        "ks": ["how far the score parts good from bad", "KS"],
+        "ks": ["how far it parts good from bad", "KS"],
     }
-    return known.get(name, [name.removeprefix(words.OF), f"share accepted over {reference}'s: adverse impact ratio"])
+    return known.get(name, [f"{name.removeprefix(words.OF)} to {reference}", "adverse impact ratio"])
 
 
 def _cell(text: str) -> str | list[str]:

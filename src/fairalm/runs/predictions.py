@@ -12,7 +12,7 @@ import pandas as pd
 import sklearn
 from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.files import METRICS, AnyPath, read_json, results_of
+from fairalm.files import LDA, METRICS, AnyPath, read_json, results_of
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
 from fairalm.runs.fits import scores_of
@@ -90,6 +90,8 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
         find_modules_here()
     results = results_of(run)
     assert results is not None
+    if results.name == LDA and not (Path(run) / MODEL).exists():
+        raise InputError(f"{run} is a search that found no alternative, so it has no model: see its lda.html.")
     model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results)["versions"]
     if versions["scikit-learn"] != sklearn.__version__:
         warnings.warn(

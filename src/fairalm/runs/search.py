@@ -170,7 +170,9 @@ class Search:
         threshold = threshold_for(point.rule.margins(point.model.joint(self.X_choose)), self.acceptance)
         model = copy(point).set_params(rule=replace(point.rule, threshold=threshold))
         decisions = Decisions.of(model, self.X_choose, self.favourable)
-        bound = bad_rate_of(point.bound_, point.figures_["selection"], good)
+        is_known = (self.fitting.codes >= 0).all()
+        share = self.acceptance if is_known else point.figures_["selection"]  # of rows with a known group
+        bound = bad_rate_of(point.bound_, share, good)
         return replace(
             tried,
             model=model,

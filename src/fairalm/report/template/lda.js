@@ -10,12 +10,12 @@ $("ratios-of").textContent =
   `often. ${has_chosen ? "Arrows lead from the baseline to the chosen model; the" : "The"} pale bar is the 95 % interval, ` +
   "on rows that the search had not seen.";
 put("ratios", arrows(null, ["group", has_chosen ? "baseline → chosen" : "baseline"], facts.ratios));
-put("figures", table("Rows that the search had not seen; changes are of the same rows, those of rates in points", facts.head, facts.rows));
+put("figures", table("Rows that the search had not seen; changes are of the same rows, those of rates in points", facts.head, facts.rows, { class: "changes" }));
 
 $("tried-of").textContent =
   "Right is less discriminatory, down is less loss. Models were chosen on the rows of this picture, so it flatters the chosen " +
   `one; the answer above is of other rows. Dashed: the goal, ${facts.goal}, and the margin, ${facts.most} above the baseline.`;
-put("log", table("On the choosing rows", ["model", "lowest ratio", "bad rate, %", "change, points", ""], facts.log));
+put("log", table("On the choosing rows", ["model", "lowest ratio", "bad rate, %", "change, points", "result"], facts.log));
 
 put("meaning", ...items(facts.meaning));
 put("protocol", ...items(facts.protocol));
