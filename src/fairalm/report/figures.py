@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import copy
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairalm.files import AnyPath, write_atomic
 from fairalm.report.chart_data import chart_data
-from fairalm.report.chart_style import with_labels
+from fairalm.report.chart_style import layer
 from fairalm.report.shell import vl_convert
 from fairalm.report.specs import specs
 
 WIDTH = 480  # of a figure, in points
 SCALE = 3  # pixels per point
 TITLE = 80  # letters in a line of the title
+LETTER, LINE = 6.0, 14.0  # points that a letter of a label is wide, and a label is tall
 
 
 def write_figure(path: AnyPath, facts: Mapping[str, Any], name: str, *, title: str) -> None:
@@ -42,6 +43,27 @@ def write_figures(folder: AnyPath, facts: Mapping[str, Any]) -> list[Path]:
 
 def _chart(facts: Mapping[str, Any], name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """A chart with its data as Vega, drawn on white."""
-    chart = {**copy.deepcopy(dict(spec)), "width": WIDTH, "background": "white", "datasets": chart_data(facts, name)}
+    data = chart_data(facts, name)
+    chart = {**copy.deepcopy(dict(spec)), "width": WIDTH, "background": "white", "datasets": data}
     chart["config"] = {**chart["config"], "font": "Helvetica, Arial, sans-serif"}
-    return with_labels(vl_convert().vegalite_to_vega(chart), spec)
+    if "labelled" in data:  # Vega's own labels need a browser
+        data["labelled"] = _apart(data["labelled"], chart)
+        text = {"type": "text", "align": "left", "dx": 8, "dy": -8, "fontSize": 11}
+        chart["layer"].append(layer("labelled", text, text={"field": "label", "type": "nominal"}))
+    vega: dict[str, Any] = vl_convert().vegalite_to_vega(chart)
+    return vega
+
+
+def _apart(rows: Sequence[Mapping[str, Any]], chart: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows whose labels, to the right of their points, stand on no label before them; the first come first."""
+    (left, right), (low, high) = (chart["encoding"][axis]["scale"]["domain"] for axis in "xy")
+    kept: list[Mapping[str, Any]] = []
+    boxes: list[tuple[float, float, float]] = []  # left, right, height
+    for row in rows:
+        x = WIDTH * (row["gap"] - left) / (right - left)
+        y = chart["height"] * (row["error"] - low) / (high - low)
+        end = x + LETTER * len(row["label"])
+        if end < WIDTH + LETTER * 8 and not any(x < b and a < end and abs(y - at) < LINE for a, b, at in boxes):
+            kept.append(row)
+            boxes.append((x, end, y))
+    return kept

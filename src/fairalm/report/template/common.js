@@ -13,7 +13,7 @@ function make(tag, text, attributes = {}, children = []) {
   return element;
 }
 
-// a cell is text, an element, or [text, small text below it]; head may be null
+// a cell is text, an element, or [text, small text below it]; head may be null; class "stack" suits narrow screens
 function table(caption, head, rows, attributes = {}) {
   const cell = (content, tag, scope) => {
     const made = make(tag, null, scope ? { scope, dir: "auto" } : { dir: "auto" });
@@ -22,6 +22,8 @@ function table(caption, head, rows, attributes = {}) {
     return made;
   };
   const body = rows.map((row) => make("tr", null, {}, row.map((c, i) => cell(c, i ? "td" : "th", i ? null : "row"))));
+  const heads = (head || []).map((c) => (Array.isArray(c) ? c.join(" ") : c instanceof Node ? "" : c));
+  for (const tr of body) for (const [i, td] of [...tr.children].entries()) if (heads[i]) td.dataset.label = heads[i];
   const parts = [make("tbody", null, {}, body)];
   if (head) parts.unshift(make("thead", null, {}, [make("tr", null, {}, head.map((c) => cell(c, "th", "col")))]));
   if (caption) parts.unshift(make("caption", caption, { dir: "auto" }));
@@ -66,8 +68,9 @@ function axis(most) {
 }
 
 // A picture of shares in a table, a row per group: an arrow from `before` to `after`, whose interval is the pale bar.
-// A row is {name, before, after, text}: the first two {value, low, high}, or null where hidden; `text` as in table().
-function arrows(caption, head, rows, attributes = {}) {
+// A row is {name, before, after, text}: the figures {value, low, high}, or null where hidden; `text` is a cell of table().
+// The axis reaches `most` at least.
+function arrows(caption, head, rows, most = 0) {
   const svg = (tag, attributes, children = []) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -75,14 +78,14 @@ function arrows(caption, head, rows, attributes = {}) {
     return element;
   };
   const ends = rows.flatMap(({ before, after }) => [before, after].filter(Boolean).flatMap((f) => [f.value, f.high]));
-  const ticks = axis(Math.max(0, ...ends.filter((x) => x !== null))), most = ticks[ticks.length - 1];
-  const at = (share) => `${(100 * share) / most}%`;
+  const ticks = axis(Math.max(most, ...ends.filter((x) => typeof x === "number"))), last = ticks[ticks.length - 1];
+  const at = (share) => `${(100 * share) / last}%`;
   const line = (x1, x2, name) => svg("line", { x1: at(x1), x2: at(x2), y1: 13, y2: 13, class: name });
   const mark = (x, path, name) => svg("svg", { x: at(x), y: 13, width: 1, height: 1, overflow: "visible" }, [svg("path", { d: path, class: name })]);
   const picture = ({ before, after }) => {
     const drawn = ticks.map((x) => svg("line", { x1: at(x), x2: at(x), y1: 0, y2: 26, class: "tick" }));
     const from = before ? before.value : null, to = after ? after.value : null, is_both = from !== null && to !== null;
-    if (after && after.low !== null) drawn.push(line(after.low, after.high, "interval"));
+    if (after && typeof after.low === "number") drawn.push(line(after.low, after.high, "interval"));
     if (is_both) drawn.push(line(from, to, "shaft"));
     if (from !== null) drawn.push(mark(from, "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "from"));
     const tall = 6, back = is_both ? 9 * Math.sign(from - to) : 0;
@@ -91,7 +94,7 @@ function arrows(caption, head, rows, attributes = {}) {
   };
   const scale = make("span", null, { class: "scale", "aria-hidden": "true" }, ticks.map((x) => make("span", percent(x, 0))));
   const body = rows.map((row) => [row.name, picture(row), row.text]);
-  return table(caption, [head[0], scale, head[1]], body, { ...attributes, class: "arrows" });
+  return table(caption, [head[0], scale, head[1]], body, { class: "arrows" });
 }
 
 // a count is [least, most], or null where it is hidden

@@ -1,71 +1,36 @@
-const headline = facts.models[facts.headline];
+const headline = facts.models[facts.headline], rows_are = facts.rows_are;
 let chosen = headline;
 
 const warnings = (model) => model.warnings.map((text) =>
   make("p", null, { class: "warning", dir: "auto" }, [make("strong", "Warning in training: "), text]));
+const figure = (f) => (f ? f.text : "hidden");
 
-function verdict() {
-  const { verdict, constraint } = facts;
-  $("demand").textContent = constraint.sentence;
-  $("verdict").dataset.outcome = verdict.outcome;
-  $("outcome").firstElementChild.textContent = capital(verdict.outcome) + ".";
-  $("measured").textContent = `Model ${headline.name}, on people it has not seen: ${verdict.text}`;
+function answer() {
+  $("answer").dataset.outcome = facts.verdict.outcome;
+  $("lead").textContent = facts.verdict.lead;
+  put("answers", ...facts.verdict.answers.flatMap(({ question, answer }) => [make("dt", question), make("dd", answer, { dir: "auto" })]));
   put("warnings", ...warnings(headline));
 }
 
-function people() {
-  const { people, min_cell } = facts;
-  const words = { rows: "people in the data", train: "to train on", test: "to test on", dropped: "left out" };
-  $("sizes").textContent = Object.entries(people.sizes).map(([key, n]) => `${n} ${words[key]}`).join(", ") + ".";
-  const rows = people.groups.map((g) => [
-    g.name,
-    ...g.counts.map((n) => (n === null ? "hidden" : n.toLocaleString("en"))),
-    g.total === null ? "hidden" : g.total.toLocaleString("en"),
-    g.base_rate === null ? "hidden" : percent(g.base_rate),
-  ]);
-  put("people", table("Group by label", ["group", ...people.labels, "all", "base rate"], rows));
-  const is_small = headline.groups.some((g) => Object.values(g.counts).some((band) => !band));
-  $("small").hidden = !people.has_hidden && !is_small;
-  $("small").textContent =
-    `Some groups have fewer than ${min_cell} people of a label, in the data or among the test people: too few to judge, ` +
-    "and too few to show. Their counts, and sums that would reveal them, are hidden; totals are rounded.";
+// each group's rates, from the plain model's own decisions to those of a model, whose groups these are
+function changes(model, groups, rate) {
+  const plain = model.plain === null ? [] : facts.models[model.plain].groups;
+  const before = Object.fromEntries(plain.map((g) => [g.name, g.rates[rate]]));
+  return groups.map((g) => ({ name: g.name, before: before[g.name] || null, after: g.rates[rate] }));
 }
 
-// each group's rates, from the plain model's own decisions to those of a model, whose groups these are
-const changes = (model, groups, rate) => {
-  const before = Object.fromEntries(facts.models[model.plain].groups.map((g) => [g.name, g.rates[rate]]));
-  return groups.map((g) => ({ group: g.name, before: before[g.name], after: g.rates[rate] }));
-};
-const changeText = ({ before, after }) => `${before ? before.text : "hidden"} → ${after ? after.text : "hidden"}`;
-
-const changeTable = (model, groups) => {
-  const columns = facts.changed.map((rate) => changes(model, groups, rate));
-  const rows = groups.map((g, i) => [
-    g.name,
-    ...columns.map((column) => [changeText(column[i]), (column[i].after && column[i].after.interval) || ""]),
-  ]);
-  const head = facts.changed.map((rate) => [facts.rates[rate].name, facts.rates[rate].meaning]);
-  return table("Plain model → this model, with its 95 % interval", ["group", ...head], rows, { class: "changes" });
-};
-
 function changed() {
-  $("changes").hidden = headline.plain === null;
-  if (headline.plain === null) return [];
+  const is_both = headline.plain !== null, known = headline.change ? headline.change.groups : {};
+  $("h-changes").textContent = is_both ? "Each group, from the plain model to the fair one" : "Each group";
   $("changes-of").textContent =
-    `Model ${headline.name} beside model ${facts.models[headline.plain].name}, test people, with 95 % intervals. ` +
-    "A gap says how far apart the groups are, not whether their rates rose or fell; these figures do.";
-  put("changed", changeTable(headline, headline.groups));
-  return facts.changed.map((rate) => {
-    const box = make("div", null, { class: "chart" });
-    $("chart-changes").append(box);
-    const rows = changes(headline, headline.groups, rate).flatMap((change) =>
-      [["plain model", change.before], ["fair model", change.after]]  // the second is drawn on top
-        .filter(([, f]) => f && f.low !== null)
-        .map(([model, f]) => ({
-          group: change.group, model, ...f, tip: `${change.group}: ${changeText(change)} ${change.after ? change.after.interval : ""}`,
-        })));
-    return draw(`change-${rate}`, { changes: rows }, box);
-  });
+    (is_both ? "A ring is the plain model, an arrowhead the fair one. " : "") +
+    `The pale bar is the 95 % interval. Measured on ${facts.people.sizes.test || "the"} test ${rows_are} that no model was trained on.`;
+  put("changed", ...facts.changed.map((rate) => arrows(capital(facts.rates[rate].meaning), ["", ""],
+    changes(headline, headline.groups, rate).map(({ name, before, after }) => {
+      const by = (known[name] || {})[rate];
+      const small = [after && after.interval, by && `change ${by.text}`].filter(Boolean).join("; ");
+      return { name, before, after, text: [is_both ? `${figure(before)} → ${figure(after)}` : figure(after), small] };
+    }))));
 }
 
 // the curve of a frontier; its data come ready from Python
@@ -74,13 +39,62 @@ function frontier() {
   const { title, varied, rows, drawn, outside } = facts.frontier;
   $("frontier-title").textContent = title;
   $("frontier-of").textContent =
-    `Each point is the best classifier for its ${varied}, which some are labelled with; the ring is the chosen one. All come ` +
-    "from one fit, and fairalm predict can use any of them. Measured on training people that the models had not seen (out of " +
-    "fold), with 95 % intervals." + " The green band is within what was asked for." +
-    (outside.length ? ` Above the chart: ${outside.join("; ")}.` : "");
+    `Each point is the best model for its ${varied}; all come from one fit, and fairalm predict can use any of them. The green ` +
+    `band is within what was asked for. Measured on training ${rows_are} that the models had not seen (out of fold), with ` +
+    "95 % intervals." + (outside.length ? ` Above the chart: ${outside.join("; ")}.` : "");
   const cells = rows.map((r) => [r.name, r.error.text, r.gap.text, r.selection]);
-  put("frontier-table", table(null, [varied, "error", facts.constraint.title, ["predicted", facts.label]], cells));
-  return [draw("frontier", drawn, $("chart-frontier"))];
+  put("frontier-table", table(null, [varied, "error", "gap", ["predicted", facts.label]], cells, { class: "stack" }));
+  return [draw("frontier", drawn, $("chart-frontier")).then(along)];
+}
+
+function along(view) {
+  const { rows, varied, drawn } = facts.frontier, plain = rows[0];
+  const stops = rows.filter((row) => ["the frontier", "chosen point"].includes(row.kind));
+  const marks = Object.fromEntries(drawn.curve.map((mark) => [mark.name, mark]));
+  const share = (rate) => Math.max(...rows.slice(0, 1 + stops.length).flatMap((row) => row.groups.map((g) => (g.rates[rate] ? g.rates[rate].value : 0))));
+  const most = Object.fromEntries(facts.changed.map((rate) => [rate, share(rate)]));
+  const what = {
+    selection: `Of 1,000 ${rows_are} in each group: predicted ${facts.label}`,
+    tpr: `Of 1,000 with ${facts.label} in each group: found`,
+    fpr: `Of 1,000 without ${facts.label} in each group: wrongly predicted ${facts.label}`,
+  };
+  const gain = (a, b) => (a && b && a.value !== null && b.value !== null ? Math.round(1000 * b.value) - Math.round(1000 * a.value) : null);
+  const words = (n) => (n === null ? "" : n === 0 ? "no change" : `${number(Math.abs(n))} ${n > 0 ? "more" : "fewer"}`);
+  const show = () => {
+    const row = stops[Number($("stop").value)];
+    const text = `${varied} ${row.name}: error ${row.error.text}, gap ${row.gap.text}`;
+    $("stop-value").textContent = text;
+    $("stop").setAttribute("aria-valuetext", text);
+    put("gains", ...facts.changed.map((rate) => arrows(what[rate], ["", ""], row.groups.map((g, i) => {
+      const before = plain.groups[i].rates[rate], after = g.rates[rate];
+      return { name: g.name, before, after, text: [`${figure(before)} → ${figure(after)}`, words(gain(before, after))] };
+    }), most[rate])));
+    view.data("chosen", [marks[row.name]].filter(Boolean)).runAsync();
+  };
+  $("stop").max = stops.length - 1;
+  $("stop").value = stops.findIndex((row) => row.kind === "chosen point");
+  $("along").hidden = stops.length < 2;
+  $("stop").addEventListener("input", show);
+  show();
+}
+
+function people() {
+  const { people, min_cell } = facts, words = { rows: `${rows_are} in the data`, train: "to train on", test: "to test on", dropped: "left out" };
+  $("h-people").textContent = `The ${rows_are}`;
+  $("sizes").textContent = Object.entries(people.sizes).map(([key, n]) => `${n} ${words[key]}`).join(", ") + ".";
+  const rows = people.groups.map((g) => [
+    g.name,
+    ...g.counts.map((n) => (n === null ? "hidden" : number(n))),
+    g.total === null ? "hidden" : number(g.total),
+    g.base_rate === null ? "hidden" : percent(g.base_rate),
+  ]);
+  const target = facts.label.slice(0, facts.label.indexOf(" = "));
+  put("people", table(null, ["group", ...people.labels.map((label) => `${target} = ${label}`), "all", `share with ${facts.label}`], rows, { class: "stack" }));
+  const is_small = headline.groups.some((g) => Object.values(g.counts).some((band) => !band));
+  $("small").hidden = !people.has_hidden && !is_small;
+  $("small").textContent =
+    `Some groups have fewer than ${min_cell} ${rows_are} of a label, in the data or to test on: too few to judge, ` +
+    "and too few to show. Their counts, and sums that would reveal them, are hidden; totals are rounded.";
 }
 
 const rateTable = (groups) => {
@@ -89,19 +103,16 @@ const rateTable = (groups) => {
     g.name,
     ...names.map((rate) => (g.rates[rate] ? [g.rates[rate].text, g.rates[rate].interval || ""] : "hidden")),
   ]);
-  return table(null, ["group", ...names.map((rate) => facts.rates[rate].name)], rows);
+  return table(null, ["group", ...names.map((rate) => facts.rates[rate].name)], rows, { class: "stack" });
 };
 
 function rates() {
-  $("rates-of").textContent = `Model ${headline.name}, test people, with 95 % intervals.`;
-  const rows = headline.groups.flatMap((g) =>
-    Object.entries(g.rates).filter(([, f]) => f && f.low !== null).map(([rate, f]) => ({ rate: facts.rates[rate].name, group: g.name, ...f })));
+  $("rates-of").textContent = `${capital(headline.name)} on the test ${rows_are}, with 95 % intervals.`;
   put("rates", rateTable(headline.groups));
   put("meanings", ...Object.values(facts.rates).flatMap((r) => [make("dt", r.name), make("dd", r.meaning, { dir: "auto" })]));
-  return draw("rates", { rates: rows }, $("chart-rates"));
 }
 
-// the threshold: counts of the people at or above a stop, and the rates they give
+// the threshold: counts of the rows at or above a stop, and the rates they give
 function countsAt(stop) {
   return chosen.scores.above.map((rows) => {
     const counts = {};
@@ -135,21 +146,20 @@ function gapAt(all) {
   return gaps.includes(null) ? null : Math.max(...gaps);
 }
 
-function matrices(groups) {
-  const yes = facts.label;
-  put("matrices", ...groups.map((g) => {
-    const c = g.counts;
-    return table(g.name, ["", "predicted", "not predicted"], [
-      [yes, count(c.tp), count(c.fn)],
-      ["others", count(c.fp), count(c.tn)],
-    ]);
-  }));
-}
-
 function ofChosen(groups) {
-  matrices(groups);
+  put("matrices", ...groups.map(({ name, counts: c }) => table(name, ["", "predicted", "not predicted"], [
+    [facts.label, count(c.tp), count(c.fn)],
+    ["others", count(c.fp), count(c.tn)],
+  ])));
   put("chosen-rates", rateTable(groups));
-  put("chosen-changes", ...(chosen.plain === null ? [] : [changeTable(chosen, groups)]));
+  const columns = facts.changed.map((rate) => changes(chosen, groups, rate));
+  const rows = groups.map((g, i) => [
+    g.name,
+    ...columns.map((column) => [`${figure(column[i].before)} → ${figure(column[i].after)}`, (column[i].after && column[i].after.interval) || ""]),
+  ]);
+  const head = ["group", ...facts.changed.map((rate) => facts.rates[rate].name)];
+  const moved = table("Plain model → this model, with its 95 % interval", head, rows, { class: "stack" });
+  put("chosen-changes", ...(chosen.plain === null ? [] : [moved]));
 }
 
 function own() {
@@ -166,21 +176,18 @@ function moved() {
   $("threshold-value").textContent = text;
   $("threshold").setAttribute("aria-valuetext", text);
   $("threshold-gap").textContent =
-    `${facts.constraint.title} at this threshold: ` +
+    `Gap (${facts.constraint.title}) at this threshold: ` +
     (gap === null ? "hidden, or undefined." : `${percent(gap)}, without interval.`);
   $("threshold-gap").dataset.gap = gap === null ? "" : gap;
-  const groups = all.map((counts, i) => ({
+  ofChosen(all.map((counts, i) => ({
     name: chosen.groups[i].name,
     counts,
     rates: Object.fromEntries(Object.keys(facts.rates).map((rate) => {
       const x = share(counts, rate);
       return [rate, x === null ? null : { text: Number.isNaN(x) ? "nobody" : percent(x) }];
     })),
-  }));
-  ofChosen(groups);
+  })));
 }
-
-const points = (models) => models.map((model) => model.point).filter(Boolean);  // null if hidden or undefined
 
 function curves(models, curve) {
   return models.flatMap(({ id, name, history }) => {
@@ -192,86 +199,88 @@ function curves(models, curve) {
   });
 }
 
+const marksOf = (model) => [
+  facts.front.includes(model.id) && "no other is better in both",
+  facts.nvp === model.id && "chosen by its training figures (NVP)",
+].filter(Boolean);
+const pointsOf = (model) => facts.tradeoff.points.filter((point) => point.id === model.id);
+
 function choose(model) {
   chosen = model;
-  $("chosen-name").textContent = `Model ${model.name}`;
-  const marks = [facts.front.includes(model.id) && "on the Pareto front", facts.nvp === model.id && "NVP's choice"];
+  $("chosen-name").textContent = capital(model.name);
   $("chosen-figures").textContent =
-    [`${capital(model.verdict)}: ${facts.constraint.title} ${model.gap.text}, test error ${model.error.text}`, ...marks]
-      .filter(Boolean).join("; ") + ".";
+    [`Gap ${model.gap.text}: ${model.verdict}`, `error ${model.error.text}`, ...marksOf(model)].join("; ") + ".";
   put("chosen-warnings", ...warnings(model));
   for (const button of document.querySelectorAll("#models button"))
     button.setAttribute("aria-pressed", String(Number(button.dataset.id) === model.id));
-  const scores = model.scores;
-  $("slider").hidden = !scores;
-  $("no-slider").hidden = Boolean(scores);
-  $("no-slider").textContent = "The threshold cannot be moved: the run has no scores of this model, its rows have weights, or too few people lie between any two thresholds.";
-  if (scores) {
-    const n = scores.edges.length;
-    $("stops").textContent =
-      `Between two stops lie at least ${facts.min_cell} people, or nobody, of each group and label: ${n} stop${n === 1 ? "" : "s"}.`;
-    $("threshold").max = scores.edges.length - 1;
-    $("threshold").value = Math.floor(scores.edges.length / 2);
+  const stops = model.scores ? model.scores.edges.length : 0;
+  $("slider").hidden = stops < 2;
+  $("no-slider").hidden = stops >= 2;
+  $("no-slider").textContent =
+    `The threshold cannot be moved: the run has no scores of this model, its rows have weights, or too few ${rows_are} lie between any two thresholds.`;
+  if (stops > 1) {
+    $("stops").textContent = `Between two stops lie at least ${facts.min_cell} ${rows_are}, or none, of each group and label: ${stops} stops.`;
+    $("threshold").max = stops - 1;
+    $("threshold").value = Math.floor(stops / 2);
   }
   own();
   put("settings", table(null, null, Object.entries(model.settings).map(([k, v]) => [k, String(v)]), { class: "plain" }));
-  if (views.tradeoff) views.tradeoff.data("chosen", points([model])).runAsync();
+  if (views.tradeoff) views.tradeoff.data("chosen", pointsOf(model)).runAsync();
   for (const [name, view] of Object.entries(views))
     if (name.startsWith("curve-")) view.data("chosen", curves([model], name.slice(6))).runAsync();
 }
 
-function explorer() {
-  const n = facts.models.length, shown = points(facts.models).length;
-  $("explorer-help").textContent =
-    `${n} model${n === 1 ? "" : "s"}. The green band is within the tolerance. ` +
-    (facts.front.length ? "The dashed line connects the models that no other beats in both. " : "") +
-    (facts.nvp === null ? "" : "NVP is the smallest gap among models with at least 0.9 of the best accuracy. ") +
-    "Choose a point, or a model in the list, to see its figures." +
-    (shown < n ? ` ${n - shown} not drawn: undefined or hidden.` : "");
+function models() {
+  const n = facts.models.length, { points, front, labelled, outside, not_drawn } = facts.tradeoff;
+  $("models-help").textContent =
+    `Each point is a model on the test ${rows_are}: further left is fairer, further down is more often right. The green band is ` +
+    "within what was asked for. " + (front.length > 1 ? "The dashed line joins the models that no other beats in both. " : "") +
+    "Choose one, here or in the list, to look at it closely." +
+    (outside.length ? ` Outside the chart: ${outside.join("; ")}.` : "") + (not_drawn ? ` Not drawn: ${not_drawn} undefined or hidden.` : "");
   const rows = facts.models.map((model) => {
     const button = make("button", model.name, { type: "button", "data-id": model.id, "aria-pressed": "false" });
-    button.addEventListener("click", () => choose(model));
-    const marks = [facts.front.includes(model.id) && "front", facts.nvp === model.id && "NVP"].filter(Boolean);
-    return [button, model.error.text, model.gap.text, model.verdict, marks.join(", ")];
+    button.addEventListener("click", () => look(model));
+    return [button, model.error.text, model.gap.text, model.verdict, marksOf(model).join("; ")];
   });
-  put("models", table(null, ["model", "test error", facts.constraint.title, "constraint", ""], rows));
+  put("models", table(null, ["model", "error", "gap", "within what was asked for", "note"], rows, { class: "stack" }));
+  $("list").firstElementChild.textContent = `The ${n} model${n === 1 ? "" : "s"} as a list`;
   $("list").open = n <= 12;
-  $("list").addEventListener("toggle", () => put("models", ...$("models").childNodes));
   $("threshold").addEventListener("input", moved);
   $("own").addEventListener("click", own);
-  const by_id = (ids) => points(ids.map((id) => facts.models[id]));
-  const chart = draw("tradeoff", {
-    points: points(facts.models),
-    front: by_id(facts.front),
-    nvp: facts.nvp === null ? [] : by_id([facts.nvp]).map((p) => ({ ...p, mark: "NVP" })),
-    chosen: points([chosen]),
-  }, $("chart-tradeoff"));
-  return chart.then((view) => view.addEventListener("click", (event, item) => {
-    if (item && item.datum && item.datum.id !== undefined) choose(facts.models[item.datum.id]);
-  }));
+  if (!points.length) { $("chart-tradeoff").remove(); return []; }
+  const chart = draw("tradeoff", { points, front, labelled, chosen: pointsOf(chosen) }, $("chart-tradeoff"));
+  return [chart.then((view) => view.addEventListener("click", (event, item) => {
+    if (item && item.datum && item.datum.id !== undefined) look(facts.models[item.datum.id]);
+  }))];
 }
 
+function look(model) {
+  choose(model);
+  $("closer").open = true;
+}
+
+// charts in a folded box are drawn when it is first opened: before, the box has no width
 function training() {
   const names = Object.keys(charts).filter((name) => name.startsWith("curve-"));
   $("training").hidden = !names.length;
   $("curves-of").textContent =
-    `On the ${facts.curves_of === "test" ? "test" : "training"} people, round by round; the model chosen above has the thick line.`;
-  return names.map((name) => {
-    const box = make("div", null, { class: "chart" });
-    $("curves").append(box);
-    const curve = name.slice(6);
-    return draw(name, { curves: curves(facts.models, curve), chosen: curves([chosen], curve) }, box);
-  });
+    `On the ${facts.curves_of === "test" ? "test" : "training"} ${rows_are}; the model looked at above has the thick line.`;
+  $("training").addEventListener("toggle", () => {
+    for (const name of names) {
+      const box = make("div", null, { class: "chart" }), curve = name.slice(6);
+      $("curves").append(box);
+      draw(name, { curves: curves(facts.models, curve), chosen: curves([chosen], curve) }, box);
+    }
+  }, { once: true });
 }
 
 function maps() {
   $("heat").hidden = !facts.maps.length;
   for (const { images, sheet, tables } of facts.maps) {
     $("maps").append(
-      make("p", `${images.toLocaleString("en")} images; some of them, with the highest places of each net's map in colour:`),
+      make("p", `${number(images)} images; some of them, with the highest places of each net's map in colour:`),
       make("img", null, { src: sheet, alt: "Images under heat maps; the tables have the numbers." }),
-      ...tables.map((t) => make("div", null, { class: "scroll" }, [
-        table(capital(t.title), ["", ...t.nets], t.rows.map((row) => [row.name, ...row.cells]))])),
+      ...tables.map((t) => table(capital(t.title), ["", ...t.nets], t.rows.map((row) => [row.name, ...row.cells]), { class: "stack" })),
     );
   }
 }
@@ -282,18 +291,18 @@ function done() {
     const rows = [
       ["command", make("code", run.command || "not recorded")],
       ["data", run.data], ["fingerprint", make("code", run.fingerprint)],
-      ["protected", run.protected.join(" × ")], ["split", run.split],
+      ["protected", run.protected.join(" × ")], ["split", run.split], ["asked for", facts.constraint.sentence],
       ["duration", run.seconds === null ? "not recorded" : `${run.seconds.toFixed(1)} s`], ["versions", versions],
     ];
     $("done").append(make("h3", `Run ${run.name}`, { dir: "auto" }), table(null, null, rows, { class: "plain" }));
   }
   put("limits", ...facts.limits.map((text) => make("li", text, { dir: "auto" })));
   $("privacy").textContent =
-    `This page contains no row of the data. Counts under ${facts.min_cell} people are not shown; rates and gaps that would ` +
+    `This page contains no row of the data. Counts under ${facts.min_cell} are not shown; rates and gaps that would ` +
     "reveal them are shown as ranges or in whole points.";
 }
 
-verdict(); people();
-const drawings = [...changed(), ...frontier(), rates(), explorer(), ...training()];
-maps(); done(); choose(headline);
+answer(); changed(); people(); rates(); training(); maps(); done();
+const drawings = [...frontier(), ...models()];
+choose(headline);
 ready(drawings);
