@@ -13,7 +13,6 @@ from fairalm.report.facts import MIN_CELL
 from fairalm.report.shell import html_page
 from fairalm.report.suppress import is_small
 
-OUTCOMES = {"found": "met", "not confirmed": "cannot tell", "none": "cannot tell"}  # colours of the verdict
 BASELINE, CHOSEN = "baseline", "chosen"
 
 
@@ -25,7 +24,7 @@ def write_lda_page(path: AnyPath, content: words.Content, *, min_cell: int = MIN
 def lda_page(content: words.Content, *, min_cell: int = MIN_CELL) -> str:
     """The page as text; a ratio of a group with fewer than `min_cell` rows accepted or refused is hidden."""
     facts = lda_facts(content, min_cell)
-    said = " ".join([facts["verdict"], *facts["answer"]])
+    said = " ".join([facts["lead"], *(answer for _, answer in facts["answers"])])
     return html_page("lda", facts["title"], said, facts, styled({"tried": _chart(facts)}))
 
 
@@ -44,9 +43,8 @@ def lda_facts(content: words.Content, min_cell: int = MIN_CELL) -> dict[str, Any
     ]
     return {
         "title": words.question(content),
-        "verdict": words.verdict_line(content),
-        "outcome": OUTCOMES[content["verdict"]],
-        "answer": words.answer(content),
+        "lead": words.verdict_line(content),
+        "answers": words.answers(content),
         "reference": config["reference"],
         "goal": config["ratio"],
         "most": points(config["margin"]),
@@ -59,7 +57,7 @@ def lda_facts(content: words.Content, min_cell: int = MIN_CELL) -> dict[str, Any
         "log": [_logged(row) for row in content["splits"]["choose"]],
         "meaning": words.meaning(content),
         "protocol": words.protocol(content),
-        "limits": words.limits(content),
+        "limits": words.limits(),
         "privacy": f"This page holds no row of the data. Ratios of groups with fewer than {min_cell} rows accepted or"
         " refused are hidden.",
         "command": content["command"],

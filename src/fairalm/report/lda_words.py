@@ -15,7 +15,8 @@ OF = "ratio of "  # the name of a group's ratio begins with this
 MEASURES = {"bad_rate": "bad rate", "acceptance": "accepted", "auc": "AUC", "ks": "KS"}  # in tables
 VERDICTS = {
     "found": "A less discriminatory alternative was found.",
-    "not confirmed": "No less discriminatory alternative was confirmed.",
+    "not confirmed": "No less discriminatory alternative was confirmed: one was chosen, but on the rows kept to judge"
+    " it does not surely hold up.",
     "none": "No less discriminatory alternative was found.",
 }
 
@@ -61,32 +62,50 @@ def verdict_line(content: Content) -> str:
     return VERDICTS[content["verdict"]]
 
 
-def answer(content: Content) -> list[str]:
-    """What the judging rows say, in sentences."""
+def answers(content: Content) -> list[tuple[str, str]]:
+    """What the judging rows say: questions a reader has, each with its answer."""
     config, judged = content["config"], content["splits"]["judge"]
     group, reference, margin = content["group"], config["reference"], points(config["margin"])
     before, after, changes = judged["baseline"], judged.get("chosen"), content["changes"]
     where, key = f"On {content['data']['judge']:,} rows that the search had not seen", f"{OF}{group}"
     old_ratio, old_bad = figure_text(before[key], key), figure_text(before["bad_rate"], "bad_rate")
+    worse = f"{where}, the baseline accepts {group} {old_ratio} times as often as {reference}."
     if after is None or changes is None:
         return [
-            f"{_tried(content)} None had, on the choosing rows, a ratio that is surely better than the baseline's and a"
-            f" bad rate among the accepted that is surely at most {margin} higher: {_why_not(content)}.",
-            f"{where}, the baseline accepts {group} {old_ratio} times as often as {reference}, and {old_bad} of those"
-            " it accepts are bad.",
+            ("Who is worse off?", worse),
+            (
+                "What was looked for?",
+                f"A ratio surely better than the baseline's, at a bad rate among the accepted surely at most {margin}"
+                f" higher. {_tried(content)} None had both: {_why_not(content)}.",
+            ),
+            ("What does the baseline cost?", f"Of those it accepts, {old_bad} are bad."),
         ]
     ratio, bad = figure_text(after[key], key), figure_text(after["bad_rate"], "bad_rate")
-    is_within = changes["bad_rate"]["high"] <= config["margin"]
-    lines = [
-        f"{where}, it accepts {group} {ratio} times as often as {reference}, the baseline {old_ratio} times: a change"
-        f" of {change_text(changes[key], key)}.",
-        f"Of those it accepts {bad} are bad, of those the baseline accepts {old_bad}: a change of"
-        f" {change_text(changes['bad_rate'], 'bad_rate')} points, {'within' if is_within else 'not surely within'} the"
-        f" margin of {margin} stated in advance.",
-        _goal(content),
+    is_better, is_within = (changes[key]["low"] or 0) > 0, changes["bad_rate"]["high"] <= config["margin"]
+    return [
+        ("Who is worse off?", worse),
+        (
+            "What does the alternative change?",
+            f"It accepts {group} {ratio} times as often as {reference}: a change of {change_text(changes[key], key)},"
+            f" {'which is more than chance' if is_better else 'which may be chance'}. {_goal(content)}",
+        ),
+        (
+            "What does it cost?",
+            f"Of those it accepts {bad} are bad, of those the baseline accepts {old_bad}: a change of"
+            f" {change_text(changes['bad_rate'], 'bad_rate')} points, {'within' if is_within else 'not surely within'}"
+            f" the margin of {margin} stated in advance. Both accept about {percent(content['acceptance'], 0)}.",
+        ),
+        (f"May it be used without {' and '.join(config['protected'])}?", _use(config)),
     ]
-    unconfirmed = "One model was chosen on other rows, but on the judging rows it does not surely hold up."
-    return lines if content["verdict"] == "found" else [unconfirmed, *lines]
+
+
+def _use(config: Mapping[str, Any]) -> str:
+    if config["with_protected"]:
+        return "No: the models see it, so it must be known of everyone they decide on."
+    return (
+        "Yes, it is not needed to decide. But the rule estimates it from the features and weighs the estimate: ask"
+        " counsel whether that is allowed where you lend."
+    )
 
 
 def _goal(content: Content) -> str:
@@ -164,15 +183,13 @@ def protocol(content: Content) -> list[str]:
     return lines
 
 
-def limits(content: Content) -> list[str]:
+def limits() -> list[str]:
     """What a reader must know before using the result."""
-    lines = [
-        "The chosen rule weighs an estimate of the group, made from the features, when it decides. Ask counsel whether"
-        " that is allowed where you lend.",
+    return [
         "Outcomes are known for these rows only. If they are of loans that were granted, the bad rate of rows that"
         " would be newly accepted is that of similar loans that were granted.",
         "The features and the label were taken as given. Another label, or other features, is another search.",
         "AUC and KS are of the score that each model decides by; for a rule of the frontier that includes the estimate"
         " of the group.",
+        "Intervals are for these models and this split; another split gives other models.",
     ]
-    return lines if content["chosen"] is not None else lines[1:3]

@@ -1,21 +1,20 @@
 const items = (lines) => lines.map((text) => make("li", text, { dir: "auto" }));
 const has_chosen = facts.head.length > 2;
 
-$("verdict").dataset.outcome = facts.outcome;
-$("outcome").firstElementChild.textContent = facts.verdict;
-put("answer", ...facts.answer.map((text) => make("p", text, { dir: "auto" })));
+$("lead").textContent = facts.lead;
+put("answers", ...facts.answers.flatMap(([question, answer]) => [make("dt", question), make("dd", answer, { dir: "auto" })]));
 
 $("ratios-of").textContent =
   `How often each group is accepted, in per cent of how often ${facts.reference} is: at 100 % both are accepted equally ` +
   `often. ${has_chosen ? "Arrows lead from the baseline to the chosen model; the" : "The"} pale bar is the 95 % interval, ` +
   "on rows that the search had not seen.";
 put("ratios", arrows(null, ["group", has_chosen ? "baseline → chosen" : "baseline"], facts.ratios));
-put("figures", table("Rows that the search had not seen; changes are of the same rows, those of rates in points", facts.head, facts.rows, { class: "changes" }));
+put("figures", table("Rows that the search had not seen; changes are of the same rows, those of rates in points", facts.head, facts.rows, { class: "stack" }));
 
 $("tried-of").textContent =
   "Right is less discriminatory, down is less loss. Models were chosen on the rows of this picture, so it flatters the chosen " +
   `one; the answer above is of other rows. Dashed: the goal, ${facts.goal}, and the margin, ${facts.most} above the baseline.`;
-put("log", table("On the choosing rows", ["model", "lowest ratio", "bad rate, %", "change, points", "result"], facts.log));
+put("log", table("On the choosing rows", ["model", "lowest ratio", "bad rate, %", "change, points", "result"], facts.log, { class: "stack" }));
 
 put("meaning", ...items(facts.meaning));
 put("protocol", ...items(facts.protocol));
