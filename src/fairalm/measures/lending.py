@@ -128,7 +128,7 @@ def impact_ratio_change(before: Any, after: Any, group: Any, reference: Any, *, 
 
 def _adds(values: BoolArray, rows: BoolArray) -> FloatArray:
     """What each row adds to the mean of some values over some rows, beyond that mean."""
-    return np.where(rows, values - values[rows].mean(), 0.0) / rows.sum()
+    return np.asarray(np.where(rows, values - values[rows].mean(), 0.0) / rows.sum())
 
 
 def _rate(name: str, k: int, n: int, level: float) -> Measure:

@@ -83,10 +83,10 @@ def ks(y_true: Any, scores: Any, *, level: float = 0.95) -> Measure:
     _, place = np.unique(-score, return_inverse=True)
     k1, k0 = (np.bincount(place[rows], minlength=place.max() + 1).cumsum() for rows in (true, ~true))
     best = int(np.argmax(k1 / n1 - k0 / n0))
-    low, high = difference_interval(k1[best], n1, k0[best], n0, level)
     value = float(k1[best] / n1 - k0[best] / n0)
-    low = max(0.0, float(low) - _excess(k1, k0))
-    return Measure("ks", value, min(low, value), min(1.0, float(high)), n1 + n0, min(n1, n0), note=_note(n1, n0))
+    low, high = (float(end) for end in difference_interval(k1[best], n1, k0[best], n0, level))
+    ends = max(0.0, low - _excess(k1, k0)), min(1.0, high)
+    return Measure("ks", value, *ends, n1 + n0, min(n1, n0), note=_note(n1, n0))
 
 
 def _excess(k1: IntArray, k0: IntArray) -> float:

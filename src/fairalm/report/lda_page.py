@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.files import AnyPath, write_atomic
-from fairalm.measures.text import points
+from fairalm.measures.text import points, with_interval
 from fairalm.report import lda_words as words
 from fairalm.report.chart_style import INK, Spec, domain, layer, palette, percent_axis, styled
 from fairalm.report.facts import MIN_CELL
@@ -141,7 +141,7 @@ def _logged(row: Mapping[str, Any]) -> list[str]:
         if value is None or value != value:
             return ""
         how: Any = {"unit": "", "scale": scale, "digits": 2, "sign": sign}
-        return words.with_interval(value, low, high, **how)
+        return with_interval(value, low, high, **how)
 
     asked = row["ratio asked"]
     name = f"{row['estimator']}, " + ("no limit" if asked is None or asked != asked else f"{asked:.2f} asked")

@@ -10,7 +10,9 @@
 from fairalm.runs.audits import Audit, Predictions, audit
 from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.frontier import Choice, FrontierSettings
-from fairalm.runs.lda import Lda, LdaSettings, LdaSource, lda
+from fairalm.runs.lda import lda
+from fairalm.runs.lda_result import Lda
+from fairalm.runs.lda_settings import LdaSettings, LdaSource
 from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
 from fairalm.runs.settings import Settings
