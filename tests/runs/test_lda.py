@@ -215,3 +215,9 @@ def test_one_group(source, tmp_path):
     for missing in ("error", "unknown"):
         with pytest.raises(InputError, match="at least 2 are needed"):
             lda(replace(source, data=str(tmp_path / "one.csv"), missing=missing), SETTINGS)
+
+
+def test_too_few_rows(source, tmp_path):
+    loans(30).to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(InputError, match=r"Of the rows to fit on . are black, and at least 5 must be"):
+        lda(replace(source, data=str(tmp_path / "few.csv")), SETTINGS)

@@ -105,8 +105,8 @@ def _show(content: Mapping[str, Any]) -> None:
         console.say(line)
     console.say()
     console.say(words.verdict_line(content))
-    for _, answer in words.answers(content):
-        console.say(answer)
+    for question, answer in words.answers(content):
+        console.say(f"{question} {answer}")
     console.say()
     _show_table(content)
     console.say()

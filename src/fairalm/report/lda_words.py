@@ -145,9 +145,12 @@ def meaning(content: Content) -> list[str]:
         if rise < FREE:
             line += " So the ratio costs nothing there."
         elif rise > config["margin"]:
-            line += f" The rise of {points(rise)} alone exceeds the margin, so no other rule could have succeeded."
+            line += f" The rise of {points(rise)} alone exceeds the margin, so no rule reaches that ratio within it"
+            line += f"; up to {proof['within']:g} one might." if proof["within"] is not None else "."
         elif content["verdict"] != "found":
-            line += f" The rise of {points(rise)} is within the margin: more rows could show such a rule to hold."
+            line += (
+                f" The rise of {points(rise)} is within the margin: there may be such rules; more rows could show one."
+            )
         lines.append(line)
     lines.append(
         "This holds for every rule on these features, if the estimated probabilities are right. It says nothing about"

@@ -116,7 +116,24 @@ def _parts(loans: LoanRows, settings: LdaSettings) -> dict[str, IntArray]:
     others, judge = split(bad, names, test_size=settings.test_size, random_state=settings.seed)
     share = settings.choose_size / (1 - settings.test_size)
     fit, choose = split(bad[others], names[others], test_size=share, random_state=settings.seed)
-    return {"fit": others[fit], "choose": others[choose], "judge": judge}
+    parts = {"fit": others[fit], "choose": others[choose], "judge": judge}
+    for name, rows in parts.items():
+        _check_part(name, loans.take(rows), settings.folds if name == "fit" else 1)
+    return parts
+
+
+def _check_part(part: str, loans: LoanRows, least: int) -> None:
+    """Refuse a part of the rows in which a label or a group has fewer rows than `least`."""
+    sizes = dict(zip(loans.names, loans.sizes.astype(int), strict=True))
+    for what, count in {"bad": loans.bad.sum(), "good": (~loans.bad).sum(), **sizes}.items():
+        if count < least:
+            raise InputError(
+                f"Of the rows to {part} on {count} are {what}, and at least {least} must be: pass more rows, another"
+                " split with {choose_size} and {test_size} or, for a small group, {merge_below}.",
+                choose_size=None,
+                test_size=None,
+                merge_below=None,
+            )
 
 
 def _search(

@@ -207,7 +207,7 @@ def bad_rate_of(cost: float, acceptance: float, good: float) -> float:
     Wrong are the bad that are accepted, b, and the good that are not, ``good - (acceptance - b)``. So
     ``cost = 2 b + good - acceptance``, and at equal acceptance the fewest mistakes are the lowest bad rate.
 
-    >>> round(bad_rate_of(cost=0.2, acceptance=0.8, good=0.9), 6)  # 5 of 80 accepted are bad, 15 of 20 rejected are good
+    >>> round(bad_rate_of(cost=0.2, acceptance=0.8, good=0.9), 6)  # 5 of 80 accepted are bad, 15 of 20 others good
     0.0625
     """
     return float(np.clip((cost + acceptance - good) / 2, 0.0, None) / acceptance) if acceptance else float("nan")
