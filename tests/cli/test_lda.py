@@ -86,7 +86,7 @@ def test_json_and_overwrite(run, applicants, tmp_path):
         ((*ARGS[:4], "--acceptance", "0.5", "--reference", "N"), "There is no group 'N'"),
         ((*ARGS, "--acceptance", "0.5", "--estimator", "mlp"), "There is no estimator with probabilities 'mlp'"),
         ((*ARGS, "--acceptance", "0.5", "--choose-size", "0.8"), "--choose-size 0.8 and --test-size 0.25 leave no row"),
-        ((*ARGS, "--acceptance", "0.5", "--incumbent", "approved"), "There is no column 'approved'"),
+        ((*ARGS, "--incumbent", "approved"), "There is no column 'approved'"),
         ((*ARGS, "--acceptance", "0.5", "--missing", "guess"), "--missing must be one of error, drop, group, unknown"),
         ((*ARGS, "--acceptance", "0.5", "--positive", "maybe"), "--positive maybe is not a label of 'hired'"),
     ],

@@ -170,7 +170,10 @@ def test_present_decisions_are_the_baseline(source, tmp_path):
     assert done.judged["baseline"].auc is None
     assert done.log["ratio asked"].isna().sum() == 2  # the incumbent, and the model without a limit, which is tried too
     with pytest.raises(InputError, match="must hold the labels of 'repaid'"):
-        lda(given, replace(SETTINGS, incumbent="income"))
+        lda(given, replace(SETTINGS, acceptance=None, incumbent="income"))
+    table.assign(approved="yes").to_csv(tmp_path / "loans.csv", index=False)
+    with pytest.raises(InputError, match="'approved' accepts every row"):
+        lda(given, replace(SETTINGS, acceptance=None, incumbent="approved"))
 
 
 def test_the_share_is_met_as_nearly_as_ties_allow():
@@ -184,6 +187,7 @@ def test_the_share_is_met_as_nearly_as_ties_allow():
     [
         ({"acceptance": 0.0}, "acceptance must lie between 0 and 1; got 0.0"),
         ({"acceptance": None}, "which share of the rows to accept"),
+        ({"incumbent": "approved"}, "at equal acceptance, that of incumbent: leave acceptance out"),
         ({"margin": -0.1}, "margin must be 0 or more"),
         ({"ratio": 1.5}, "ratio must be above 0 and at most 1"),
         ({"estimator": "linear-svm"}, "no estimator with probabilities 'linear-svm'"),

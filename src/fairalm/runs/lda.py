@@ -105,9 +105,12 @@ def _without_incumbent(samples: Samples, column: str | None) -> tuple[Samples, A
             f"Column {column!r} must hold the labels of {samples.data.target!r}, {samples.data.positive!r} where"
             f" accepted; got {other[0]!r}."
         )
+    accepted = np.asarray(values == samples.data.positive)
+    if accepted.all() or not accepted.any():
+        raise InputError(f"Column {column!r} accepts {'every' if accepted.all() else 'no'} row: there is no choice.")
     features = tuple(name for name in samples.data.features if name != column)
     data, X = replace(samples.data, features=features), samples.X.drop(columns=column)
-    return replace(samples, data=data, X=X), np.asarray(values == samples.data.positive)
+    return replace(samples, data=data, X=X), accepted
 
 
 def _parts(loans: LoanRows, settings: LdaSettings) -> dict[str, IntArray]:

@@ -94,6 +94,12 @@ class LdaSettings:
             )
         if self.folds < 2:
             raise InputError(f"{{folds}} must be 2 or more; got {self.folds}.", folds=None)
+        if self.acceptance is not None and self.incumbent is not None:
+            raise InputError(
+                "Models are compared at equal acceptance, that of {incumbent}: leave {acceptance} out.",
+                incumbent=None,
+                acceptance=None,
+            )
         if self.acceptance is None and self.incumbent is None:
             raise InputError(
                 "Say which share of the rows to accept, with {acceptance}, or name a column of present decisions, with"
