@@ -4,6 +4,7 @@
 # make bench  time, memory, error and gap against fairlearn, in a few minutes
 # make bench-full  the same in full, in up to 40 minutes: the tables of docs/speed.md
 # make bench-nets  the cost of a training step, of torchrun, and the nets of docs/nets.md
+# make lda  less discriminatory alternatives on HMDA over five splits: the table of docs/lda.md
 # make reproduce NAME=tabular  an experiment of the paper: tabular, labels, celeba, verbs, xray, looks or theory
 # make screenshots  the screenshots of the report in docs/
 PYTHON ?= python3
@@ -13,7 +14,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints
 
 NAME ?= tabular
 
-.PHONY: demo check test bench bench-full bench-nets reproduce screenshots lint types fast unit wheel clean help
+.PHONY: demo check test bench bench-full bench-nets lda reproduce screenshots lint types fast unit wheel clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -72,6 +73,9 @@ bench-nets: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py --write docs/nets.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/torchrun.py --write docs/scale.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
+
+lda: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lda.py --write docs/lda.md
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)

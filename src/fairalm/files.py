@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 AnyPath = str | os.PathLike[str]
-METRICS, AUDIT, LL144 = MARKS = "metrics.json", "audit.json", "ll144.json"  # files that mark a folder as ours
+#: Files that mark a folder as ours: of a run, an audit, the tables of Local Law 144, and a search for alternatives.
+METRICS, AUDIT, LL144, LDA = MARKS = "metrics.json", "audit.json", "ll144.json", "lda.json"
 
 
 def cache_dir() -> Path:
@@ -102,3 +103,8 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float)):
         return value
     raise InputError(f"A {type(value).__name__} cannot be written as JSON.")
+
+
+def results_of(folder: AnyPath) -> Path | None:
+    """The file that marks a folder as a run; None if it has none."""
+    return next((path for path in (Path(folder) / name for name in (METRICS, LDA)) if path.is_file()), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -94,8 +94,14 @@ def new_run(out: Path | None, source: Source, settings: Settings) -> Path:
     """The folder of a run: the given one, or one named after what is trained."""
     if out is not None:
         return out
-    name, chosen = re.sub(r"[^\w.-]+", "-", name_of(source.data)), settings.to_dict()
-    return Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
+    chosen = settings.to_dict()
+    return run_folder(source.data, f"{chosen['constraint']}-{chosen['method']}")
+
+
+def run_folder(data: str, what: str) -> Path:
+    """The folder of a run that is named after its data and what was done."""
+    name = re.sub(r"[^\w.-]+", "-", name_of(data))
+    return Path("runs") / f"{name}-{what}"
 
 
 def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:
@@ -157,8 +163,13 @@ def write_picture(run: Path, picture: Path) -> str:
 
 def write_report(run: RunSource, page: Path) -> str:
     """Write the page of a run; the line that says where it is, or what to install."""
+    return written_page(page, lambda path: write_page(path, gather([run])))
+
+
+def written_page(page: Path, write: Callable[[Path], Any]) -> str:
+    """Write a page; the line that says where it is, or what to install."""
     try:
-        write_page(page, gather([run]))
+        write(page)
     except ImportError as error:
         return f"No page. {error}."
     return f"Page: {page}"

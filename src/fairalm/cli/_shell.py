@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": "Show every method at work on shipped data, in a table and a figure.",
     "train": "Train a fair model and measure it on rows it has not seen.",
     "frontier": "Fit once, see the whole trade-off, and choose a point of it.",
+    "lda": "Search for a less discriminatory alternative, and document the search.",
     "predict": "Predict the labels of a table with a trained model.",
     "audit": "Measure given predictions by group.",
     "compare": "Compare methods on one table over several splits.",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import METRICS, AnyPath, read_json, to_json
+from fairalm.files import LDA, METRICS, AnyPath, read_json, to_json
 from fairalm.runs.metrics import SCHEMA
 
 RunSource = AnyPath | Mapping[str, Any]
@@ -91,6 +91,8 @@ def _read(source: RunSource) -> RunRecord:
     file = path / METRICS if path.is_dir() else path
     if not file.is_file():
         what = f"it has no {METRICS}" if path.is_dir() else "there is no such file or folder"
+        if (path / LDA).is_file():
+            raise InputError(f"{path} is a search for alternatives: its page is {path / 'lda.html'}.")
         raise InputError(f"{path} is not a run of fairalm: {what}.")
     metrics = read_json(file) if file.suffix == ".json" else None
     if not isinstance(metrics, dict) or metrics.get("schema") != SCHEMA or "constraint" not in metrics["config"]:

@@ -11,6 +11,9 @@ from fairalm.runs.audits import Audit, audit, audit_schema
 from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.decisions import Decisions
 from fairalm.runs.frontier import Choice, FrontierSettings
+from fairalm.runs.lda import lda
+from fairalm.runs.lda_result import Lda
+from fairalm.runs.lda_settings import LdaSettings, LdaSource
 from fairalm.runs.ll144 import BiasAudit, LocalLaw144, ll144
 from fairalm.runs.metrics import metrics_schema
 from fairalm.runs.predictions import predict, predict_batches
@@ -26,6 +29,9 @@ __all__ = [
     "Comparison",
     "Decisions",
     "FrontierSettings",
+    "Lda",
+    "LdaSettings",
+    "LdaSource",
     "LocalLaw144",
     "Run",
     "Samples",
@@ -34,6 +40,7 @@ __all__ = [
     "audit",
     "audit_schema",
     "compare",
+    "lda",
     "ll144",
     "metrics_schema",
     "predict",

@@ -12,6 +12,7 @@ from fairalm.arrays import BoolArray
 from fairalm.exceptions import InputError
 from fairalm.files import AUDIT, AnyPath, write_csv, write_json
 from fairalm.folders import new_folder
+from fairalm.manifest import write_manifest
 from fairalm.measures import RATES
 from fairalm.runs import audit_tables as tables
 from fairalm.runs.decisions import CountedDecisions, Decisions
@@ -59,6 +60,7 @@ class Audit:
         with new_folder(folder, overwrite=overwrite) as part:
             write_json(part / AUDIT, self.facts)
             write_csv(part / TABLES, self.tables())
+            write_manifest(part)
 
 
 def audit(given: Decisions, *, command: str = "") -> Audit:

@@ -17,6 +17,7 @@ from fairalm._validation import Groups
 from fairalm.exceptions import InputError
 from fairalm.files import LL144, AnyPath, write_csv, write_json
 from fairalm.folders import new_folder
+from fairalm.manifest import write_manifest
 from fairalm.runs.decisions import CountedDecisions, Decisions
 from fairalm.runs.metrics import fingerprint, versions
 
@@ -87,6 +88,7 @@ class BiasAudit:
         with new_folder(folder, overwrite=overwrite) as part:
             write_json(part / LL144, self.facts)
             write_csv(part / CSV, self.tables())
+            write_manifest(part)
 
 
 def ll144(given: Decisions, law: LocalLaw144, *, command: str = "") -> BiasAudit:

@@ -12,7 +12,7 @@ import pandas as pd
 import sklearn
 from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.files import METRICS, AnyPath, read_json
+from fairalm.files import LDA, METRICS, AnyPath, read_json, results_of
 from fairalm.manifest import check_manifest
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
@@ -23,7 +23,7 @@ from fairalm.runs.images import predict_images
 from fairalm.runs.run import MODEL
 from fairalm.runs.source import open_data, read_data
 
-READ = (METRICS, MODEL, "config.json", "model.pt", "settings.json")  # of a run
+READ = (METRICS, LDA, MODEL, "config.json", "model.pt", "settings.json")  # of a run
 
 
 def predict(
@@ -80,7 +80,7 @@ def predict_batches(
 def _config(run: AnyPath, choice: Choice | None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of a run, and the point of its frontier that is asked for."""
     folder = Path(run)
-    if not (folder / METRICS).is_file():
+    if results_of(folder) is None:
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
     check_manifest(folder, READ)
     config = read_json(folder / "config.json")
@@ -103,7 +103,11 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
     """The model of a run, at a point of its frontier."""
     if trusted:
         find_modules_here()
-    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(Path(run) / METRICS)["versions"]
+    results = results_of(run)
+    assert results is not None
+    if results.name == LDA and not (Path(run) / MODEL).exists():
+        raise InputError(f"{run} is a search that found no alternative, so it has no model: see its lda.html.")
+    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results)["versions"]
     if versions["scikit-learn"] != sklearn.__version__:
         warnings.warn(
             FairALMWarning(
