@@ -66,6 +66,7 @@ class Frontier:
         self._share = share if np.ptp(sample.weight) else float(share[0])
         self._parts: dict[tuple[str, ...], FloatArray] = {}
         self._costs: dict[tuple[float, float], FloatArray] = {}
+        self._last: tuple[Asked, _Problem] | None = None
         self._halves: dict[tuple[tuple[str, ...], float, float], FloatArray] = {}
 
     def point(self, asked: Asked, near: Point | None = None, guess: Point | None = None, reach: float = REACH) -> Point:
@@ -85,6 +86,14 @@ class Frontier:
         return self._solved(problem, doubtful, guess or near)
 
     def _problem(self, asked: Asked) -> _Problem:
+        """What is asked, over all rows; kept for the next point, which often differs by its tolerance only."""
+        alike = tuple(replace(one, tol=0.0, ratio=one.ratio and 1.0) for one in asked.constraints)
+        key = replace(asked, constraints=alike)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._new_problem(asked)
+        return replace(self._last[1], asked=asked)
+
+    def _new_problem(self, asked: Asked) -> _Problem:
         constraints, sample = asked.constraints, self.sample
         populations = populations_of(constraints)
         for population in populations:
