@@ -72,7 +72,7 @@ def mended_loss(
 class _Regression:
     """A logistic regression of few columns, fitted to the same rows under changing weights.
 
-    Of two classes, it is solved by our own Newton's method, which spends less on checks than on so few columns.
+    With two classes, :class:`fairalm.logistic.NewtonLogistic` solves it: its fits start where the last one ended.
     """
 
     def __init__(self, columns: FloatArray, labels: BoolArray | IntArray, *, intercept: bool) -> None:
