@@ -18,7 +18,7 @@ LAYERS = [
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "tree_checks"},
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection"}
-    | {"inputs", "parameters"},
+    | {"inputs", "parameters", "logistic"},
     {"frontier"},
     {"sklearn", "nn", "boost", "spark"},
     {"vision"},

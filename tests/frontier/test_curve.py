@@ -361,13 +361,25 @@ def test_observed_rates_and_their_variances(probabilities):
         assert variances[0, k] == pytest.approx(missed * (1 - missed) / n, rel=0.05)
 
 
-def test_a_rate_of_a_few_rows_is_not_certain_when_it_is_0():
-    """None out of three: the standard error is about a quarter, not 0."""
+@pytest.mark.parametrize(("few", "variance"), [(6, 7 / 8 * 1 / 8 / 6), (4, np.inf)])
+def test_a_rate_of_a_few_rows_is_not_certain_when_it_is_0(few, variance):
+    """None out of six: the standard error is about a seventh, not 0; none out of four tells nothing."""
     sample = draw(300, 2)
-    group = np.where(np.cumsum(sample.positive & ~sample.plain) <= 3, 1, 0) * (sample.positive & ~sample.plain)
+    group = np.where(np.cumsum(sample.positive & ~sample.plain) <= few, 1, 0) * (sample.positive & ~sample.plain)
     rates, variances = observed(replace(sample, group=group), sample.plain)
     assert rates[0, 1] == 1
-    assert variances[0, 1] == pytest.approx(0.8 * 0.2 / 3)
+    assert variances[0, 1] == pytest.approx(variance)
+
+
+@pytest.mark.parametrize("n", [300, 1500])
+@pytest.mark.parametrize("constraint", LINEAR)
+def test_the_correction_settles_wherever_it_begins(constraint, n):
+    frontier, far = Frontier(draw(n)), None
+    for tol in (0.0, 0.02, 0.1):
+        asked = Asked(constraints=(constraint(tol=tol),))
+        fresh, from_far = frontier.point(asked), frontier.point(asked, far)
+        far = replace(fresh, offsets=(fresh.offsets[0] + 0.02,))
+        np.testing.assert_allclose(from_far.offsets, fresh.offsets, atol=1e-3)
 
 
 def test_a_correction_that_no_predictions_can_meet_is_not_returned(sample):

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairalm.arrays import FloatArray
 from fairalm.cells import Cells
+from fairalm.constraints import TOO_FEW
 from fairalm.exceptions import InputError
 from fairalm.frontier.joint import Rates, populations_of
 from fairalm.frontier.limits import Asked, Limits, check_comparable, floor_of
@@ -18,9 +19,11 @@ from fairalm.frontier.program import Program, Solution
 from fairalm.frontier.rows import Doubtful, Rows, Totals
 from fairalm.frontier.rule import TIE, Rule
 from fairalm.frontier.sample import Sample
+from fairalm.frontier.secant import Secant
 from fairalm.frontier.solver import solve
 
-ROUNDS, SETTLED = 10, 3e-4  # of the correction by observed rates; it has settled when no rate moves by more
+ROUNDS, SETTLED = 12, 2e-4  # of the correction by observed rates; it has settled when no rate moves by more
+ROWS_WITHIN, WIDTHS = 15, (1e-3, 0.1)  # rows of the smallest cell that predictions turn over, about; least, largest
 REACH = 0.05  # margins move by less from one point to the next, as a rule
 
 
@@ -34,6 +37,7 @@ class _Problem:
     rates: list[Rates]
     floors: list[FloatArray]
     rows: Rows
+    width: float  # margins over which predictions turn from 1 to 0 while the rates are corrected
 
 
 class _Found(NamedTuple):
@@ -62,6 +66,7 @@ class Frontier:
         self._share = share if np.ptp(sample.weight) else float(share[0])
         self._parts: dict[tuple[str, ...], FloatArray] = {}
         self._costs: dict[tuple[float, float], FloatArray] = {}
+        self._last: tuple[Asked, _Problem] | None = None
         self._halves: dict[tuple[tuple[str, ...], float, float], FloatArray] = {}
 
     def point(self, asked: Asked, near: Point | None = None, guess: Point | None = None, reach: float = REACH) -> Point:
@@ -74,12 +79,21 @@ class Frontier:
         problem = self._problem(asked)
         if near is None or not near.is_like(asked):
             return self._solved(problem, None, near)
+        reach = max(reach, 2 * problem.width)
         doubtful = Doubtful(problem.rows, self._rough(problem), near.rule.weights.ravel(), near.totals, reach)
         if guess is not None:
             doubtful.grow(guess.rule.weights.ravel())
         return self._solved(problem, doubtful, guess or near)
 
     def _problem(self, asked: Asked) -> _Problem:
+        """What is asked, over all rows; kept for the next point, which often differs by its tolerance only."""
+        alike = tuple(replace(one, tol=0.0, ratio=one.ratio and 1.0) for one in asked.constraints)
+        key = replace(asked, constraints=alike)
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._new_problem(asked)
+        return replace(self._last[1], asked=asked)
+
+    def _new_problem(self, asked: Asked) -> _Problem:
         constraints, sample = asked.constraints, self.sample
         populations = populations_of(constraints)
         for population in populations:
@@ -99,7 +113,12 @@ class Frontier:
         for constraint, own, its in zip(constraints, rates, cells, strict=True):
             known = own.constants if plain is None else self._corrected(its, own, plain)[0]
             floors.append(floor_of(asked, constraint, own, known))
-        return _Problem(asked, populations, cells, rates, floors, rows)
+        return _Problem(asked, populations, cells, rates, floors, rows, self._width(asked, cells))
+
+    def _width(self, asked: Asked, cells: list[Cells]) -> float:
+        """So wide that some rows of the smallest cell turn: the rates that are observed then change smoothly."""
+        smallest = min(float(self.sample.sizes(own).min()) for own in cells)
+        return float(np.clip(ROWS_WITHIN / max(smallest, TOO_FEW), *WIDTHS)) * (asked.cost_fp + asked.cost_fn) / 2
 
     def _rows(self, asked: Asked, populations: tuple[str, ...]) -> Rows:
         """What each row costs and adds to the sums; kept for the next point."""
@@ -130,8 +149,9 @@ class Frontier:
         offsets = [np.zeros_like(own.constants) for own in rates] if near is None else list(near.offsets)
         start, aim = None if near is None else near.multipliers, asked
         found: _Found | None = None
-        for number in range(ROUNDS):
-            now = self._best(problem, doubtful, aim, offsets, start)
+        steps = [Secant() for _ in rates]
+        for _ in range(ROUNDS):
+            now = self._best(problem, doubtful, aim, offsets, start, problem.width)
             start = now.solution.multipliers
             if not now.solution.is_feasible:
                 if not any(offset.any() for offset in offsets):
@@ -141,16 +161,16 @@ class Frontier:
             found = now
             totals = now.rows.totals(now.solution.chosen)
             wanted = [self._corrected(*pair, totals)[1] for pair in zip(problem.cells, rates, strict=True)]
-            change = max(abs(new - old).max() for new, old in zip(wanted, offsets, strict=True))
+            changes = [new - old for new, old in zip(wanted, offsets, strict=True)]
+            change = max(abs(own).max() for own in changes)
             moved = self._acceptance_of_known(asked, self._rule(problem, now))
             if change < SETTLED and (moved is None or abs(moved - (aim.acceptance or 0.0)) < SETTLED):
                 break
-            share = 1.0 if number == 0 and near is None else 0.5
             aim = replace(asked, acceptance=moved)
-            offsets = [old + share * (new - old) for new, old in zip(wanted, offsets, strict=True)]
+            offsets = [step.after(*pair) for step, pair in zip(steps, zip(offsets, changes, strict=True), strict=True)]
         if found is None:
             raise self._infeasible(asked, now.program)
-        exact = self._best(problem, doubtful, found.aim, found.offsets, found.solution.multipliers, exact=True)
+        exact = self._best(problem, doubtful, found.aim, found.offsets, found.solution.multipliers)
         return self._point(problem, exact)
 
     def _best(
@@ -160,20 +180,19 @@ class Frontier:
         aim: Asked,
         offsets: Sequence[FloatArray],
         start: FloatArray | None,
-        *,
-        exact: bool = False,
+        width: float | None = None,
     ) -> _Found:
-        """The solution of the program, over the rows in doubt and whichever else it needs."""
+        """The solution of the program, over the rows in doubt and whichever else it needs; exact without a width."""
         limits, bounds = self._limits(aim, problem, offsets)
         while True:
             rows = problem.rows if doubtful is None else doubtful.rows
             program = rows.program(limits, bounds)
-            solution = solve(program, start, exact=exact)
+            solution = solve(program, start, width=width)
             if doubtful is None or rows is problem.rows:
                 break
             if not solution.is_feasible:
                 doubtful.take_all()
-            elif not doubtful.grow(solution.multipliers @ limits, surely=exact):
+            elif not doubtful.grow(solution.multipliers @ limits, surely=width is None):
                 break
         return _Found(aim, rows, program, solution, tuple(offsets))
 

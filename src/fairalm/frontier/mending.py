@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import StratifiedKFold
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.frontier.joint import Joint, in_population
-from sklearn import config_context
+from fairalm.logistic import NewtonLogistic
 
 SMALLEST = 1e-3  # a probability below this counts as this one: a forest's 0 does not mean never
+EXACT = 1e-6  # of the gradient
 FOLDS, FEWEST = 2, 50  # of the check, and rows of each class that it needs
 
 
@@ -45,10 +48,11 @@ def mended(
     """
     if not can_mend(labels, given.shape[1]):
         return None
-    model, weight = _regression(intercept), weight / weight.mean()
-    if mended_loss(columns, labels, weight, intercept=intercept) >= _loss(given, labels, weight):
+    weight = weight / weight.mean()
+    regression = _Regression(columns, labels, intercept=intercept)
+    model = regression.fit(weight)  # first: the folds start there
+    if regression.loss(weight) >= _loss(given, labels, weight):
         return None
-    model.fit(columns, labels, sample_weight=weight)
     return model if intercept or model.coef_.min() > 0 else None  # never against what the plain model says
 
 
@@ -62,22 +66,47 @@ def mended_loss(
     columns: FloatArray, labels: BoolArray | IntArray, weight: FloatArray, *, intercept: bool = True
 ) -> float:
     """The log loss of mended probabilities, on folds of their own."""
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    with config_context(enable_metadata_routing=False):  # the weights go to fit, without being requested
-        fitted = cross_val_predict(
-            _regression(intercept), columns, labels, cv=folds, method="predict_proba", params={"sample_weight": weight}
-        )
-    return _loss(fitted, labels, weight)
+    return _Regression(columns, labels, intercept=intercept).loss(weight)
+
+
+class _Regression:
+    """A logistic regression of few columns, fitted to the same rows under changing weights.
+
+    With two classes, :class:`fairalm.logistic.NewtonLogistic` solves it: its fits start where the last one ended.
+    """
+
+    def __init__(self, columns: FloatArray, labels: BoolArray | IntArray, *, intercept: bool) -> None:
+        self.columns, self.labels, self.classes = columns, labels, np.unique(labels)
+        settings: Any = {"solver": "newton-cholesky", "fit_intercept": intercept}
+        self.template = LogisticRegression(C=100.0, max_iter=500, tol=EXACT, **settings)
+        self.newton = NewtonLogistic(self.template, columns) if len(self.classes) == 2 else None
+
+    def fit(self, weight: FloatArray) -> LogisticRegression:
+        """The model for these weights, some of which may be 0."""
+        if self.newton is not None:
+            model = self.newton.fit(self.labels == self.classes[1], weight, self.classes)
+            if model is not None:
+                return model
+        return clone(self.template).fit(self.columns, self.labels, sample_weight=weight)
+
+    def loss(self, weight: FloatArray) -> float:
+        """The log loss on folds of its own."""
+        chances = np.empty((len(self.labels), len(self.classes)))
+        for _, fold in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(self.columns, self.labels):
+            outside = weight.copy()
+            outside[fold] = 0.0
+            if self.newton is not None and self.newton.solve(self.labels == self.classes[1], outside) is not None:
+                own = expit(self.newton.margin[fold])
+                chances[fold] = np.column_stack([1 - own, own])
+            else:
+                chances[fold] = self.fit(outside).predict_proba(self.columns[fold])
+        return _loss(chances, self.labels, weight)
 
 
 def _loss(probabilities: FloatArray, labels: BoolArray | IntArray, weight: FloatArray) -> float:
     column = np.unique(labels, return_inverse=True)[1]
     own = np.clip(probabilities[np.arange(len(column)), column], SMALLEST, 1)
     return -float(weight @ np.log(own)) / float(weight.sum())
-
-
-def _regression(intercept: bool) -> Any:
-    return LogisticRegression(C=100.0, max_iter=500, solver="newton-cholesky", fit_intercept=intercept)
 
 
 def mended_members(

@@ -10,6 +10,7 @@ import numpy as np
 from fairalm._validation import Groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Cells, Compared
+from fairalm.constraints import TOO_FEW
 from fairalm.frontier.joint import Joint
 
 
@@ -77,14 +78,18 @@ class Sample:
         """Sums of the squared weights by label and group."""
         return self.sums(self.weight**2)
 
+    def sizes(self, cells: Cells) -> FloatArray:
+        """Kish's effective sizes of the cells, shape (events, groups)."""
+        sums, squares = (cells.means(np.vstack([table, table]))[1] for table in (self.counts, self.squares))
+        return np.asarray(sums**2 / squares)
+
     def observed(self, cells: Cells, accepted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Observed rates and their sampling variances, shapes (events, groups).
 
-        `accepted` has the weights of the rows predicted as the target, by label and group.
+        `accepted` has the weights of the rows predicted as the target, by label and group. A rate of too few rows tells
+        nothing: its variance is infinite.
         """
         losses = np.stack([accepted[0], self.counts[1] - accepted[1]])
-        rates, sizes = cells.means(np.vstack([self.counts, losses]))
-        squares = cells.means(np.vstack([self.squares, losses]))[1]
-        n = sizes**2 / squares  # Kish's effective size
+        rates, n = cells.means(np.vstack([self.counts, losses]))[0], self.sizes(cells)
         smooth = (n * rates + 1) / (n + 2)  # none out of three is not certainty
-        return rates, smooth * (1 - smooth) / n
+        return rates, np.where(n < TOO_FEW, np.inf, smooth * (1 - smooth) / n)

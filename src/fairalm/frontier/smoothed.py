@@ -13,26 +13,27 @@ from scipy.optimize import nnls
 from fairalm.arrays import FloatArray
 from fairalm.frontier.program import ACCURACY, ROOM, Program
 
-WIDTH, ROWS_WITHIN = 1e-3, 4  # of the margins, in costs of a mistake; at least so many rows per sum lie within
+WIDTH, ROWS_WITHIN = 1e-3, 4  # of the margins; at least so many rows per sum lie within
 WIDER = (30, 5, 1)  # times the width, one after the other, where the start is too far away
 MAX_STEPS = 25
 SHORTEST = 1e-3  # share of a step
 DAMPING = 1e-9  # of directions that no row within the width speaks of
 
 
-def width_of(program: Program) -> float:
-    """Margins over which predictions turn from 1 to 0."""
-    return max(WIDTH, ROWS_WITHIN * int(program.parts.shape[1]) * program.row) * program.row
+def least_width(program: Program) -> float:
+    """Margins over which predictions turn from 1 to 0 at least, in costs of a mistake."""
+    return max(WIDTH, ROWS_WITHIN * int(program.parts.shape[1]) * program.row)
 
 
 def smoothed(
-    program: Program, start: FloatArray, accuracy: float = ACCURACY / 2
+    program: Program, start: FloatArray, width: float = 0.0, accuracy: float = ACCURACY / 2
 ) -> tuple[FloatArray, FloatArray] | None:
     """Multipliers and predictions, or None if the steps come to no end, even by way of larger widths."""
-    found = _solved(program, start, width_of(program), accuracy)
+    width = max(width, least_width(program)) * program.row
+    found = _solved(program, start, width, accuracy)
     if found is None:
         for times in WIDER:
-            found = _solved(program, start, times * width_of(program), accuracy)
+            found = _solved(program, start, times * width, accuracy)
             if found is None:
                 return None
             start = found[0]

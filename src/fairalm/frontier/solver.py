@@ -7,18 +7,19 @@ import numpy as np
 from fairalm.arrays import FloatArray
 from fairalm.frontier.interior_point import interior_point
 from fairalm.frontier.one_price import one_price
-from fairalm.frontier.program import ACCURACY, MET, Program, Solution
-from fairalm.frontier.smoothed import smoothed, width_of
+from fairalm.frontier.program import MET, Program, Solution
+from fairalm.frontier.smoothed import least_width, smoothed
 
 AT_ONCE, DOUBTFUL = 20_000, 0.05  # rows that are solved without leaving any out; of more, this share to begin with
-ROUGHLY = 1e-5  # the accuracy where it need not be exact
+ROUGHLY = 1e-5  # the accuracy where predictions turn over a width
 WIDTHS = 2  # around the smoothed solution, within which rows are predicted anew
 
 
-def solve(program: Program, start: FloatArray | None = None, *, exact: bool = True) -> Solution:
+def solve(program: Program, start: FloatArray | None = None, *, width: float | None = None) -> Solution:
     """Solve the program; `start` is a guess of the multipliers, such as those of a neighbouring tolerance.
 
-    Without `exact`, some rows next to a tie are predicted in part: it is quicker, and meets the limits as well.
+    With a `width`, in costs of a mistake, predictions turn from 1 to 0 over margins from minus to plus that: it is
+    quicker, meets the limits as well, and both predictions and multipliers change smoothly with the limits.
 
     Examples
     --------
@@ -29,21 +30,23 @@ def solve(program: Program, start: FloatArray | None = None, *, exact: bool = Tr
     n = len(program.costs)
     if n <= AT_ONCE:
         start = np.zeros(len(program.bounds)) if start is None else start
-        return program.solution(*_of_all_rows(program, start, exact))
+        return program.solution(*_of_all_rows(program, start, width))
     if start is None:
         few = np.random.RandomState(0).choice(n, max(AT_ONCE, n // 10), replace=False)
         scale = n / len(few)
         part = Program(
             program.costs[few] * scale, program.parts[few] * scale, program.limits, program.bounds, scale * program.row
         )
-        start = solve(part, exact=False).multipliers
+        start = solve(part, width=width or 0.0).multipliers
     multipliers, free, n_doubtful = start, np.zeros(n, dtype=bool), max(AT_ONCE, round(DOUBTFUL * n))
     while True:
         margins = program.margins(multipliers)
         free[np.argpartition(abs(margins), n_doubtful - 1)[:n_doubtful]] = True
+        if width:
+            free |= abs(margins) < WIDTHS * width * program.row
         chosen = np.where(free, 0.0, margins < 0)
         remaining = program.remaining(free, chosen)
-        found, chosen[free] = _of_all_rows(remaining, multipliers, exact)
+        found, chosen[free] = _of_all_rows(remaining, multipliers, width)
         if free.all() or remaining.excess(chosen[free]) < MET:  # else the rows left out leave too little to the others
             multipliers = found
             wrong = ~free & ((program.margins(multipliers) < 0) != (chosen > 0))
@@ -53,16 +56,18 @@ def solve(program: Program, start: FloatArray | None = None, *, exact: bool = Tr
         n_doubtful = min(n, 2 * n_doubtful)
 
 
-def _of_all_rows(program: Program, start: FloatArray, exact: bool) -> tuple[FloatArray, FloatArray]:
+def _of_all_rows(program: Program, start: FloatArray, width: float | None) -> tuple[FloatArray, FloatArray]:
     """Multipliers and predictions, without leaving any row out."""
+    if width is not None and len(program.limits):
+        return smoothed(program, start, width, ROUGHLY) or interior_point(program)
     if (sorted_out := one_price(program)) is not None:
         return sorted_out
-    smooth = smoothed(program, start, ACCURACY / 2 if exact else ROUGHLY)
+    smooth = smoothed(program, start)
     if smooth is None:
         return interior_point(program)
     margins = program.margins(smooth[0])
-    free = abs(margins) < WIDTHS * width_of(program)
-    if not exact or not free.any():
+    free = abs(margins) < WIDTHS * least_width(program) * program.row
+    if not free.any():
         return smooth
     chosen = np.where(free, 0.0, margins < 0)
     remaining = program.remaining(free, chosen)

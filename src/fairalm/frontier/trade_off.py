@@ -74,9 +74,14 @@ class TradeOff:
         for value in values:
             change: dict[str, Any] = {name: value}
             own = tuple(replace(c, **change) if (c.ratio is None) == (name == "tol") else c for c in constraints)
-            near = new._frontier.point(Asked(constraints=own), near)
+            asked = Asked(constraints=own)
+            if near is not None and not near.multipliers.any() and not near.ties:  # looser limits do not bind either
+                near = replace(near, asked=asked)
+                new.figures.append(dict(new.figures[-1]))
+            else:
+                near = new._frontier.point(asked, near)
+                new.figures.append(figures_of(near, sample))
             points.append(near)
-        new.figures.extend(figures_of(point, sample) for point in points)
         return new
 
     @cached_property

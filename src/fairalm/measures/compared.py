@@ -37,10 +37,13 @@ class ComparedCells:
     def of(cls, definition: Definition, rates: GroupRates) -> ComparedCells:
         """The cells of a measure; a single one if it is about all groups together."""
         rates = rates.pooled if definition.kind == "overall" else rates
-        widest = max(part.stop - part.start for part in rates.attributes)
+        attributes = rates.attributes
+        widest = max(part.stop - part.start for part in attributes)
 
         def lines(values: npt.NDArray[np.generic], empty: object) -> list[npt.NDArray[np.generic]]:
-            parts = [values[part] for part in rates.attributes]
+            parts = [values[part] for part in attributes]
+            if len(parts) == 1:
+                return parts
             return [np.pad(part, (0, widest - len(part)), constant_values=empty) for part in parts]  # type: ignore[call-overload]
 
         shares = definition.rates.values()
@@ -50,10 +53,10 @@ class ComparedCells:
             for table, empty in zip(zip(*columns, strict=True), (0, np.nan, 0.0, 0.0), strict=True)
         ]
         names = lines(np.array(rates.names, dtype=object), "") * len(definition.rates)
-        events = tuple(rates.event(share) for share in shares for _ in rates.attributes)
+        events = tuple(rates.event(share) for share in shares for _ in attributes)
         if definition.reference is not None and definition.reference not in rates.names:
             raise no_such("group", definition.reference, rates.names)
-        about = (definition.kind, definition.reference, len(rates.attributes), events)
+        about = (definition.kind, definition.reference, len(attributes), events)
         return cls(*about, np.stack(names), *tables)
 
     @property

@@ -6,10 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.dummy import DummyClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
+from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 
 from fairalm.arrays import FloatArray, IntArray
@@ -23,9 +20,8 @@ from fairalm.frontier.mending import (
     mended_members,
     target_columns,
 )
+from fairalm.sklearn.fold_fits import FoldFits
 from fairalm.sklearn.labelled_rows import LabelledRows
-from fairalm.sklearn.learner import check_takes_weights
-from sklearn import config_context
 
 EVERYONE = "everyone"  # the population of all rows
 BETTER = 0.015  # share of the log loss by which a model of all rows must be better to be shared
@@ -66,22 +62,26 @@ class LabelAndGroupModel(BaseEstimator):
 
     def raw(self, X: Any) -> Joint:
         """Probabilities as the classifiers give them."""
-        target = np.asarray(self.estimator.predict_proba(X), dtype=float)
-        column = list(self.estimator.classes_).index(self.target)
         models = {id(model): model for model in self.members.values()}
-        given = {key: self._members(model, X) for key, model in models.items()}
-        return Joint(target[:, column], {population: given[id(model)] for population, model in self.members.items()})
+        given = {key: _groups(model.predict_proba(X), model.classes_, self.n_groups) for key, model in models.items()}
+        target = _target(self.estimator.predict_proba(X), self.estimator.classes_, self.target)
+        return Joint(target, {population: given[id(model)] for population, model in self.members.items()})
 
     def joint(self, X: Any) -> Joint:
         """Probabilities, mended."""
         return mend(self.raw(X), self.mend_target, self.mend_members or {})
 
-    def _members(self, model: Any, X: Any) -> FloatArray:
-        """One column per group, also for those that the classifier has not seen."""
-        given = np.asarray(model.predict_proba(X), dtype=float)
-        columns = np.zeros((len(given), self.n_groups))
-        columns[:, np.asarray(model.classes_, dtype=int)] = given
-        return columns
+
+def _target(given: FloatArray, classes: Any, target: Any) -> FloatArray:
+    """The column of the target."""
+    return np.asarray(given, dtype=float)[:, list(classes).index(target)]
+
+
+def _groups(given: FloatArray, classes: Any, n_groups: int) -> FloatArray:
+    """One column per group, also for those that the classifier has not seen."""
+    columns = np.zeros((len(given), n_groups))
+    columns[:, np.asarray(classes, dtype=int)] = given
+    return columns
 
 
 def mend(joint: Joint, mend_target: Any, mend_members: Mapping[str, Any]) -> Joint:
@@ -93,32 +93,6 @@ def mend(joint: Joint, mend_target: Any, mend_members: Mapping[str, Any]) -> Joi
     for population, model in mend_members.items():
         members[population] = model.predict_proba(member_columns(members[population], target))
     return Joint(target, members)
-
-
-def fit_label_and_group(
-    rows: LabelledRows, estimator: Any, membership: Any, sources: Mapping[str, str], target: Any
-) -> LabelAndGroupModel:
-    """Fit both kinds of classifiers to these rows; `sources` says from whom the groups of a population are learned."""
-    learned = {}
-    for source in dict.fromkeys(sources.values()):
-        own = rows.part(rows.of(source))
-        row, group, weight = own.by_group()
-        model = membership if len(np.unique(group)) > 1 else DummyClassifier()  # a cell of one row is in one fold only
-        learned[source] = _fit(model, _safe_indexing(own.X, row), group, weight)
-    members = {population: learned[source] for population, source in sources.items()}
-    return LabelAndGroupModel(_fit(estimator, rows.X, rows.labels, rows.weight), members, target, rows.n_groups)
-
-
-def _fit(estimator: Any, X: Any, labels: Any, weight: FloatArray | None) -> Any:
-    model = clone(estimator)
-    if weight is None:
-        return model.fit(X, labels)
-    if isinstance(model, Pipeline):
-        check_takes_weights(model[-1])
-        with config_context(enable_metadata_routing=False):  # so that the weights need not be requested
-            return model.fit(X, labels, **{f"{model.steps[-1][0]}__sample_weight": weight})
-    check_takes_weights(model)
-    return model.fit(X, labels, sample_weight=weight)
 
 
 def cross_fit(
@@ -138,31 +112,42 @@ def cross_fit(
     mended afterwards: there is more to learn from, and mending learns what the label adds.
     """
     n_folds = int(fold.max()) + 1
-
-    def fit(k: int, sources: Mapping[str, str]) -> Any:
-        """The probabilities of the rows of a fold; after the last fold, the model of all rows."""
-        if k == n_folds:
-            return fit_label_and_group(rows, estimator, membership, sources, target)
-        model = fit_label_and_group(rows.part(np.flatnonzero(fold != k)), estimator, membership, sources, target)
-        return model.raw(_safe_indexing(rows.X, np.flatnonzero(fold == k)))
-
+    label = FoldFits(estimator, rows.X, np.arange(len(fold)), rows.labels, rows.weight, fold)
+    plain = label.fit() if label.is_newton_problem else None
+    is_newton = plain is not None and label.use_newton(plain) and membership is estimator
     sources = {population: population for population in populations}
     first = rows.part(np.flatnonzero(fold == 0))
     may_share = mend and _can_mend(first, populations)
     tried = sources | ({EVERYONE: EVERYONE} if may_share else {})
+    groups = {source: FoldFits(membership, rows.X, *rows.by_group(source), fold) for source in tried.values()}
+    for fits in groups.values():
+        if is_newton and fits.is_newton_problem:
+            fits.use_newton()
+
+    def fit(k: int | None, sources: Mapping[str, str]) -> Any:
+        """The probabilities of the rows of a fold; without one, the model of all rows."""
+        learn = dict.fromkeys(sources.values())
+        if k is None:
+            models = {source: groups[source].fit() for source in learn}
+            members = {population: models[source] for population, source in sources.items()}
+            return LabelAndGroupModel(plain or label.fit(), members, target, rows.n_groups)
+        known = {source: _groups(*groups[source].out_of_fold(k), rows.n_groups) for source in learn}
+        chances = {population: known[source] for population, source in sources.items()}
+        return Joint(_target(*label.out_of_fold(k), target), chances)
+
     here = fit(0, tried)
     if may_share and _is_better_shared(here, first, populations):
         sources = dict.fromkeys(populations, EVERYONE)
     here = Joint(here.target, {population: here.members[source] for population, source in sources.items()})
-    *others, model = Parallel(n_jobs=n_jobs)(delayed(fit)(k, sources) for k in range(1, n_folds + 1))
-    label = np.empty(len(fold))
+    *others, model = Parallel(n_jobs=n_jobs)(delayed(fit)(k, sources) for k in (*range(1, n_folds), None))
+    probability = np.empty(len(fold))
     members = {population: np.empty((len(fold), rows.n_groups)) for population in populations}
     for k, joint in enumerate([here, *others]):
-        label[fold == k] = joint.target
+        probability[fold == k] = joint.target
         for population in populations:
             members[population][fold == k] = joint.members[population]
     n_fits = 1 + len(tried) + n_folds * (1 + len(set(sources.values())))
-    return Joint(label, members), model, n_fits
+    return Joint(probability, members), model, n_fits
 
 
 def _can_mend(rows: LabelledRows, populations: Sequence[str]) -> bool:

@@ -59,9 +59,9 @@ class LabelledRows:
             check_comparable(constraint, groups.compared)
             check_cells(constraint, self.positive[row], code, groups.compared, classes, compared)
 
-    def by_group(self) -> tuple[IntArray, IntArray, FloatArray | None]:
-        """Rows, their groups and weights; a row of uncertain group counts for each with its probability."""
-        known = np.flatnonzero(self.known)
+    def by_group(self, population: str = "everyone") -> tuple[IntArray, IntArray, FloatArray | None]:
+        """Rows of a population, their groups and weights; one of uncertain group counts for each by its probability."""
+        known = self.of(population)
         if self.group.ndim == 1:
             return known, self.group[known].astype(np.int64), None if self.weight is None else self.weight[known]
         place, code = np.nonzero(self.group[known])

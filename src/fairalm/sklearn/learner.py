@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples
 
 from fairalm.arrays import BoolArray, FloatArray
 from fairalm.exceptions import InputError
-from fairalm.sklearn.logistic import NewtonLogistic, is_newton_problem
+from fairalm.logistic import NewtonLogistic, is_newton_problem
 from fairalm.sklearn.shifted import ShiftedClassifier, margin_of
 
 CHECKED = 1000  # rows on which margins are compared with predictions
@@ -29,7 +29,7 @@ class EstimatorLearner:
     A negative weight becomes its absolute value on the other label, which is the same thing for 0/1 error. The steps
     of a pipeline before its last are fitted once, on the data as it is; only the last is fitted again. Logistic
     regression starts from the coefficients of the previous fit, and where it is plain enough it is solved by
-    :class:`fairalm.sklearn.logistic.NewtonLogistic`.
+    :class:`fairalm.logistic.NewtonLogistic`.
 
     Parameters
     ----------

@@ -71,6 +71,11 @@ class NewtonLogistic:
 
     def fit(self, positive: BoolArray, weight: FloatArray, classes: Any) -> LogisticRegression | None:
         """The model for these labels and weights; None if it does not converge within `max_iter` steps."""
+        n_iter = self.solve(positive, weight)
+        return None if n_iter is None else self._model(n_iter, classes)
+
+    def solve(self, positive: BoolArray, weight: FloatArray) -> int | None:
+        """Find the coefficients and margins only; returns the number of steps, or None."""
         self._positive, self._weight, total = positive, weight, weight.sum()
         ridge = np.full(len(self.coefficients), self.ridge)
         ridge[-1] = 0.0  # the intercept is not penalised
@@ -80,7 +85,7 @@ class NewtonLogistic:
             gradient = self._sum(residual) + ridge * self.coefficients
             size = abs(gradient).max() / total
             if size <= self.template.tol:
-                return self._model(n_iter, classes)
+                return n_iter
             if is_fresh and size > SLOW * before:
                 part = None
             is_fresh = factor is None or size > FAST * before

@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
+from fairalm.logistic import NewtonLogistic, is_newton_problem
 from fairalm.sklearn.learner import EstimatorLearner
-from fairalm.sklearn.logistic import NewtonLogistic, is_newton_problem
 
 
 def make_rows(n, k, seed=0):
