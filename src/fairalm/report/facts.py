@@ -153,14 +153,14 @@ def _shown_rates(run: RunRecord, own: Mapping[str, Any]) -> dict[str, dict[str, 
 
 
 def _front(models: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The models that no other beats on the test people, by the figures shown; none if there is one model only."""
+    """The models that no other beats on the test people, by the figures shown; none if there are only two models."""
     errors, gaps = (np.array([model[name]["value"] for model in models], dtype=float) for name in ("error", "gap"))
-    return [int(position) for position in pareto_front(errors, gaps)] if len(models) > 1 else []
+    return [int(position) for position in pareto_front(errors, gaps)] if len(models) > 2 else []
 
 
 def _nvp(models: Sequence[ModelRecord], measure: str) -> int | None:
     """NVP's choice by the training figures: the test people must not choose."""
-    if len(models) < 2 or not all("train" in model.splits for model in models):
+    if len(models) < 3 or not all("train" in model.splits for model in models):
         return None
     trained = [model.splits["train"] for model in models]
     errors, gaps = ([entry[name]["value"] for entry in trained] for name in ("error", measure))
