@@ -1,314 +1,267 @@
-"""Coverage and width of the intervals in `fairalm.measures`, beside those of the alternatives.
+"""Coverage of the intervals in `fairalm.measures`, by the protocol in coverage_settings.py.
 
-    python benchmarks/coverage.py
+    python benchmarks/coverage.py [--draws 4000] [--write docs/intervals.md]
 
-For differences and ratios of two rates the coverage is summed exactly over all pairs of counts; for the range over five
-groups, and for rows with weights, it is simulated. Takes about two minutes.
+Takes about ten minutes. benchmarks/interval_alternatives.py compares these intervals with others.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
-from scipy.special import ndtr, ndtri
-from scipy.stats import beta, binom, studentized_range
+from common import start, write_between
+from coverage_settings import (
+    BETAS,
+    CHOSEN_AGREEMENT,
+    CHOSEN_GAPS,
+    CHOSEN_SIZES,
+    DRAWS,
+    LEVEL,
+    MEASURES,
+    N_MODELS,
+    N_SEEDS,
+    PAIR_SIZES,
+    SEED,
+    SMALL,
+    TOLERANCES,
+    Group,
+    Setting,
+    paired_settings,
+    weighted_settings,
+)
+from scipy.stats import binom
 
-from fairalm.measures import difference_interval, range_interval, rate_interval, ratio_interval
-from fairalm.measures.weights import WeightSums
+from fairalm.measures import definition_of, difference_interval, range_interval, rate_interval, ratio_interval
+from fairalm.measures.means import mean_interval
+from fairalm.measures.paired import PairedRates
+from fairalm.measures.paired_intervals import PairedCells, gap_change, rate_changes, ratio_change
+from fairalm.measures.rates import RATES
 
-Z = ndtri(0.975)
-SIZES, RATES = (10, 30, 300), (0.02, 0.2, 0.5)
-WIDE_SIZES = (5, 10, 20, 30, 100, 300, 1000)
-WIDE_RATES = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99)
-
-Ends = tuple[np.ndarray, np.ndarray]
-Single = Callable[[np.ndarray, np.ndarray], Ends]
-
-
-def wilson(k, n) -> Ends:
-    """Score interval of one rate."""
-    centre, half = k + Z**2 / 2, Z * np.sqrt(k * (n - k) / n + Z**2 / 4)
-    low, high = (centre - half) / (n + Z**2), (centre + half) / (n + Z**2)
-    return np.where(k == 0, 0, low), np.where(k == n, 1, high)
-
-
-def jeffreys(k, n, prior=0.5) -> Ends:
-    """Equal-tailed interval under a Beta(prior, prior) prior."""
-    low, high = (beta.ppf(q, k + prior, n - k + prior) for q in (0.025, 0.975))
-    return np.where(k == 0, 0, low), np.where(k == n, 1, high)
-
-
-def agresti_coull(k, n) -> Ends:
-    """Wald's interval around the centre of Wilson's."""
-    p = (k + Z**2 / 2) / (n + Z**2)
-    half = Z * np.sqrt(p * (1 - p) / (n + Z**2))
-    return np.maximum(p - half, 0), np.minimum(p + half, 1)
+Coverage = Iterator[tuple[str, str, float]]  # what, setting, coverage
 
 
-def square_and_add(single: Single) -> Callable[..., Ends]:
-    """Newcombe's construction from the ends of two single-rate intervals."""
-
-    def interval(k0, n0, k1, n1) -> Ends:
-        p0, p1, (l0, u0), (l1, u1) = k0 / n0, k1 / n1, single(k0, n0), single(k1, n1)
-        return p0 - p1 - np.hypot(p0 - l0, u1 - p1), p0 - p1 + np.hypot(u0 - p0, p1 - l1)
-
-    return interval
-
-
-def wald_plus(pseudo: float) -> Callable[..., Ends]:
-    """Wald's interval after adding `pseudo` successes and failures: 0 Wald, 1/2 Brown-Li, 1 Agresti-Caffo."""
-
-    def interval(k0, n0, k1, n1) -> Ends:
-        m0, m1 = n0 + 2 * pseudo, n1 + 2 * pseudo
-        p0, p1 = (k0 + pseudo) / m0, (k1 + pseudo) / m1
-        half = Z * np.sqrt(p0 * (1 - p0) / m0 + p1 * (1 - p1) / m1)
-        return np.maximum(p0 - p1 - half, -1), np.minimum(p0 - p1 + half, 1)
-
-    return interval
+def probabilities(group: Group) -> np.ndarray:
+    """Of label, prediction before and prediction after."""
+    table = np.empty((2, 2, 2))
+    for y, share, rate in ((1, group.base, group.tpr), (0, 1 - group.base, group.fpr)):
+        table[y, 1] = share * rate * np.array([group.down, 1 - group.down])
+        table[y, 0] = share * (1 - rate) * np.array([1 - group.up, group.up])
+    return table
 
 
-def miettinen_nurminen(k0, n0, k1, n1) -> Ends:
-    """Score interval by bisection (not closed form; here for reference)."""
-    k0, k1 = np.broadcast_arrays(k0, k1)
-    total, d_hat = n0 + n1, k0 / n0 - k1 / n1
-
-    def score(d):
-        theta = n1 / n0  # then the cubic for p0 under p0 - p1 = d
-        a, b = 1 + theta, -(1 + theta + k0 / n0 + theta * k1 / n1 + d * (theta + 2))
-        c = d * d + d * (2 * k0 / n0 + theta + 1) + k0 / n0 + theta * k1 / n1
-        v0 = -k0 / n0 * d * (1 + d)
-        v = (b / (3 * a)) ** 3 - b * c / (6 * a * a) + v0 / (2 * a)
-        u = np.where(v >= 0, 1, -1) * np.sqrt(np.maximum((b / (3 * a)) ** 2 - c / (3 * a), 0))
-        w = (np.pi + np.arccos(np.clip(np.divide(v, u**3, where=u != 0, out=np.zeros_like(v)), -1, 1))) / 3
-        q0 = np.clip(2 * u * np.cos(w) - b / (3 * a), 0, 1)
-        q1 = np.clip(q0 - d, 0, 1)
-        variance = (q0 * (1 - q0) / n0 + q1 * (1 - q1) / n1) * total / (total - 1)
-        return (d_hat - d) ** 2 - Z**2 * variance
-
-    ends = []
-    for limit in (-1.0, 1.0):
-        inside, outside = d_hat.copy(), np.full(d_hat.shape, limit)
-        for _ in range(40):
-            middle = (inside + outside) / 2
-            accepted = score(middle) <= 0
-            inside, outside = np.where(accepted, middle, inside), np.where(accepted, outside, middle)
-        ends.append(outside)
-    return ends[0], ends[1]
+def compared(tables: np.ndarray, setting: Setting) -> np.ndarray:
+    """Tables of the groups that are compared, in place of those of the combinations of two attributes."""
+    if not setting.is_separate:
+        return tables
+    parts = [tables[..., list(pair), :, :, :].sum(axis=-4) for pair in ((0, 1), (2, 3), (0, 2), (1, 3))]
+    return np.stack(parts, axis=-4)
 
 
-DIFFERENCES: dict[str, Callable[..., Ends]] = {
-    "Wald": wald_plus(0),
-    "Brown-Li (1/2 added)": wald_plus(0.5),
-    "Agresti-Caffo": wald_plus(1),
-    "Newcombe (Wilson)": square_and_add(wilson),
-    "MOVER Jeffreys": square_and_add(jeffreys),
-    "MOVER uniform prior": square_and_add(lambda k, n: jeffreys(k, n, prior=1.0)),
-    "MOVER Agresti-Coull": square_and_add(agresti_coull),
-    "MOVER Wilson+Jeffreys": difference_interval,
-    "Miettinen-Nurminen": miettinen_nurminen,
-}
+def drawn(setting: Setting, draws: int, rng: np.random.Generator) -> PairedRates:
+    """Simulated counts, one sample per entry of the first axis."""
+    tables: list[tuple[np.ndarray, ...]] = []
+    for group, size in zip(setting.groups, setting.sizes, strict=True):
+        p = probabilities(group).ravel()
+        if not setting.sigma:
+            tables.append((rng.multinomial(size, p, size=draws),))
+            continue
+        cell = rng.choice(8, size=(draws, size), p=p)
+        weight = rng.lognormal(0.0, setting.sigma, (draws, size))
+        place = (np.arange(draws)[:, None] * 8 + cell).ravel()
+        values = (None, weight.ravel(), (weight**2).ravel())
+        tables.append(tuple(np.bincount(place, value, 8 * draws).reshape(draws, 8) for value in values))
+    stacked = [np.stack(part, axis=1).reshape(draws, -1, 2, 2, 2) for part in zip(*tables, strict=True)]
+    return _pair([compared(part, setting) for part in stacked])
 
 
-def exact(interval: Callable[..., Ends], sizes: Iterable[int], rates: Iterable[float]) -> np.ndarray:
-    """Rows of coverage, mean width, n0, n1, p0, p1: summed over every pair of counts."""
-    rows = []
-    for n0, n1 in itertools.product(tuple(sizes), repeat=2):
-        k0, k1 = np.arange(n0 + 1)[:, None], np.arange(n1 + 1)[None]
-        low, high = interval(k0, n0, k1, n1)
-        for p0, p1 in itertools.product(tuple(rates), repeat=2):
-            w0, w1 = binom.pmf(k0[:, 0], n0, p0), binom.pmf(k1[0], n1, p1)
-            covered = (low <= p0 - p1 + 1e-12) & (p0 - p1 <= high + 1e-12)
-            rows.append((w0 @ covered @ w1, w0 @ (high - low) @ w1, n0, n1, p0, p1))
-    return np.array(rows)
+def expected(setting: Setting) -> PairedRates:
+    """The same with every row in proportion to its probability."""
+    tables = np.stack([size * probabilities(g) for g, size in zip(setting.groups, setting.sizes, strict=True)])[None]
+    return _pair([compared(tables, setting)])
 
 
-def regular(rows: np.ndarray) -> np.ndarray:
-    """Whether n p (1 - p) is at least 3 in both cells."""
-    n, p = rows[:, 2:4], rows[:, 4:6]
-    return (n * p * (1 - p)).min(axis=1) >= 3
+def _pair(tables: list[np.ndarray]) -> PairedRates:
+    n_groups = tables[0].shape[1]
+    return PairedRates(tuple(map(str, range(n_groups))), (n_groups,), 1, *tables)
 
 
-def where(row: np.ndarray) -> str:
-    """Name the setting of a row."""
-    return f"n {row[2]:.0f}, {row[3]:.0f}; p {row[4]:g}, {row[5]:g}"
+def pooled(pair: PairedRates, setting: Setting) -> PairedRates:
+    """All rows as one group; each attribute has every row once."""
+    first = slice(0, 2) if setting.is_separate else slice(None)
+    tables = [t for t in (pair.rows, pair.sums, pair.squares) if t is not None]
+    return _pair([table[:, first].sum(axis=1, keepdims=True) for table in tables])
 
 
-def print_differences() -> None:
-    """Compare the intervals for p0 - p1."""
-    print("Two groups, difference: n in {10, 30, 300}, p in {0.02, 0.2, 0.5}; wide: n 5..1000, p 0.005..0.99")
-    print(f"{'':24}{'lowest':>8}{'highest*':>43}{'width/N.':>13}{'wide: lowest':>20}{'<93 %':>8}{'width':>7}")
-    newcombe = exact(DIFFERENCES["Newcombe (Wilson)"], SIZES, RATES)
-    newcombe_wide = exact(DIFFERENCES["Newcombe (Wilson)"], WIDE_SIZES, WIDE_RATES)
-    for name, interval in DIFFERENCES.items():
-        rows = exact(interval, SIZES, RATES)
-        ratio = rows[:, 1] / newcombe[:, 1]
-        line = f"{name:24}{rows[:, 0].min():8.4f} at {where(rows[rows[:, 0].argmin()]):31}"
-        line += f"{rows[regular(rows), 0].max():9.4f}  mean {ratio.mean():.3f} max {ratio.max():.3f}"
-        if interval is not miettinen_nurminen:
-            wide = exact(interval, WIDE_SIZES, WIDE_RATES)
-            line += f"{wide[:, 0].min():9.4f}{100 * (wide[:, 0] < 0.93).mean():6.1f} %"
-            line += f"{(wide[:, 1] / newcombe_wide[:, 1]).mean():7.3f}"
-        print(line)
-    print("* where n p (1 - p) >= 3 in both cells\n")
+def cells(pair: PairedRates, rates) -> PairedCells:
+    """The cells of several rates in the last axis, one rate after the other."""
+    columns = []
+    for share in rates:
+        same = all((a in share[1]) == (b in share[1]) for a, b in (("tp", "fn"), ("fp", "tn")))
+        own = (*pair.before.effective(share), *pair.after.effective(share), pair.both(share), pair.correlation(share))
+        columns.append([*own, np.full(own[0].shape, same)])
+    return PairedCells(*(np.concatenate(parts, axis=-1) for parts in zip(*columns, strict=True)))
 
 
-def print_rates() -> None:
-    """Compare the intervals for one rate."""
-    print("One rate at 95 %: exact over n in 5..300, p in 0.005..0.5")
-    for name, interval in {"Wilson": wilson, "Jeffreys": jeffreys, "union (ours)": rate_interval}.items():
-        rows = []
-        for n in (5, 10, 20, 30, 100, 300):
-            k = np.arange(n + 1)
-            low, high = interval(k, n)
-            for p in np.linspace(0.005, 0.5, 100):
-                weight = binom.pmf(k, n, p)
-                rows.append((weight @ ((low <= p) & (p <= high)), weight @ (high - low)))
-        coverage, width = np.array(rows).T
-        print(f"  {name:14} lowest {coverage.min():.4f}, mean {coverage.mean():.4f}, width {width.mean():.4f}")
-    print()
-
-
-def exact_ratio(interval: Callable[..., Ends]) -> np.ndarray:
-    """Coverage of min/max of two rates where some count is positive."""
-    rows = []
-    for n0, n1 in itertools.product(SIZES, repeat=2):
-        k0, k1 = np.meshgrid(np.arange(n0 + 1), np.arange(n1 + 1), indexing="ij")
-        low, high = interval(k0, n0, k1, n1)
-        for p0, p1 in itertools.product((*RATES, 0.8, 0.98), repeat=2):
-            weight = np.outer(binom.pmf(np.arange(n0 + 1), n0, p0), binom.pmf(np.arange(n1 + 1), n1, p1))
-            truth = min(p0, p1) / max(p0, p1)
-            covered = (low <= truth + 1e-12) & (truth <= high + 1e-12)
-            rows.append(((weight * covered).sum(), (weight * (high - low)).sum(), n0, n1, p0, p1))
-    return np.array(rows)
-
-
-def walters(k0, n0, k1, n1) -> Ends:
-    """Log ratio with 1/2 added, folded into [0, 1]."""
-    estimate = np.log((k0 + 0.5) / (n0 + 0.5)) - np.log((k1 + 0.5) / (n1 + 0.5))
-    half = Z * np.sqrt(1 / (k0 + 0.5) - 1 / (n0 + 0.5) + 1 / (k1 + 0.5) - 1 / (n1 + 0.5))
-    low, high = estimate - half, estimate + half
-    return np.exp(-np.maximum(high, -low)), np.exp(-np.maximum(np.maximum(low, -high), 0))
-
-
-def print_ratios() -> None:
-    """Compare the intervals for the ratio."""
-    print("Two groups, smallest over largest rate: exact, n in {10, 30, 300}, p in {0.02, 0.2, 0.5, 0.8, 0.98}")
-
-    def ours(k0, n0, k1, n1) -> Ends:
-        return ratio_interval(np.stack([k0, k1], axis=-1)[..., None, :], [n0, n1])
-
-    for name, interval in {"log, 1/2 added": walters, "MOVER Wilson+Jeffreys": ours}.items():
-        rows = exact_ratio(interval)
-        worst = rows[rows[:, 0].argmin()]
-        print(f"  {name:24}{worst[0]:8.4f} at {where(worst):31} width {rows[:, 1].mean():.3f}")
-    print()
-
-
-def print_ranges(draws: int = 5000) -> None:
-    """Compare the critical values for the range over five groups."""
-    sizes = [
-        (10,) * 5,
-        (30,) * 5,
-        (300,) * 5,
-        (10, 30, 300, 300, 300),
-        (10, 10, 10, 10, 300),
-        (300, 30, 10, 10, 30),
+def contrasts(setting: Setting, n_rates: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each group with each other of its attribute."""
+    n_groups = len(setting.groups)
+    pairs = [
+        (i, j) for i, j in itertools.permutations(range(n_groups), 2) if not setting.is_separate or i // 2 == j // 2
     ]
-    rates = [(p,) * 5 for p in (*RATES, 0.9)]
-    rates += [(0.02, 0.2, 0.2, 0.2, 0.5), (0.5, 0.2, 0.2, 0.2, 0.02), (0.02, 0.02, 0.02, 0.02, 0.5)]
-    rates += [(0.2, 0.2, 0.5, 0.5, 0.5), (0.85, 0.9, 0.9, 0.9, 0.95)]
-    tukey = studentized_range.ppf(0.95, 5, np.inf) / np.sqrt(2)
-    print(f"Range over five groups: {draws} draws each, {len(sizes)} sizes x {len(rates)} rates")
-    levels = {"Tukey both": (tukey, tukey), "Tukey below, plain above": (tukey, Z)}
-    sidak = -ndtri((1 - 0.95**0.1) / 2)
-    levels |= {"Sidak both": (sidak, sidak), "Sidak below, plain above": (sidak, Z)}
-    results: dict[str, list[tuple[float, float]]] = {name: [] for name in levels}
-    rng = np.random.default_rng(0)
-    for n, p in itertools.product(sizes, rates):
-        k, truth = rng.binomial(n, p, size=(draws, 5)), max(p) - min(p)
-        ends = {z: range_ends(k, np.array(n), z) for z in {tukey, sidak, Z}}
-        for name, (below, above) in levels.items():
-            low, high = ends[below][0], ends[above][1]
+    places = [(rate * n_groups + i, rate * n_groups + j) for rate in range(n_rates) for i, j in pairs]
+    return tuple(np.array(places).T)
+
+
+def value(k: np.ndarray, n: np.ndarray, kind: str, pairs) -> np.ndarray:
+    """A measure from the cells of one model."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = k / n
+        if kind == "overall":
+            return p[..., 0]
+        first, second = p[..., pairs[0]], p[..., pairs[1]]
+        return (first - second).max(axis=-1) if kind == "difference" else np.nanmin(first / second, axis=-1)
+
+
+def share_covered(low, high, truth, usable) -> float:
+    inside = (low <= truth + 1e-9) & (truth <= high + 1e-9)
+    return float(inside[usable].mean())
+
+
+def measured(settings: list[Setting], draws: int, *, weighted: bool) -> Coverage:
+    """Coverage of the changes, and with weights of the second model's measures too."""
+    for number, setting in enumerate(settings):
+        rng = np.random.default_rng((SEED, number))
+        samples, truths = drawn(setting, draws, rng), expected(setting)
+        where = f"{setting.name}, n {setting.sizes}" + f", sigma {setting.sigma}" * bool(setting.sigma)
+        for name in MEASURES:
+            definition = definition_of(name)
+            overall = definition.kind == "overall"
+            sample, truth = (pooled(p, setting) if overall else p for p in (samples, truths))
+            found, exact = (cells(p, definition.rates.values()) for p in (sample, truth))
+            pairs = None if overall else contrasts(setting, len(definition.rates))
+            usable = (found.n0 > 0).all(axis=-1) & (found.n1 > 0).all(axis=-1)
+            usable &= definition.kind != "ratio" or (found.k0.any(axis=-1) & found.k1.any(axis=-1))
+            before, after = (
+                value(k, n, definition.kind, pairs) for k, n in ((exact.k0, exact.n0), (exact.k1, exact.n1))
+            )
+            if overall:
+                low, high = (end[..., 0] for end in rate_changes(found, LEVEL))
+            else:
+                of_kind = gap_change if definition.kind == "difference" else ratio_change
+                low, high = of_kind(found, pairs, pairs, LEVEL)
+            yield f"change of {name}", where, share_covered(low, high, after - before, usable)
+            if weighted:
+                lines = (len(samples.names) // 2, 2) if setting.is_separate else (1, len(samples.names))
+                shape = (draws, len(definition.rates) * lines[0], lines[1])
+                if overall:
+                    low, high = (end[..., 0] for end in rate_interval(found.k1, found.n1, LEVEL))
+                else:
+                    interval = range_interval if definition.kind == "difference" else ratio_interval
+                    low, high = interval(found.k1.reshape(shape), found.n1.reshape(shape), LEVEL)
+                yield name, where, share_covered(low, high, after, usable)
+        for rate in ("tpr", "selection", "ppv"):
+            found, exact = (cells(p, [RATES[rate]]) for p in (samples, truths))
+            low, high = rate_changes(found, LEVEL)
+            truth = exact.k1 / exact.n1 - exact.k0 / exact.n0
+            usable = (found.n0 > 0) & (found.n1 > 0)
+            for group in range(len(samples.names)):
+                covered = share_covered(low[:, group], high[:, group], truth[0, group], usable[:, group])
+                yield f"change of a group's {rate}", f"{where}, group {group}", covered
+
+
+def chosen(draws: int) -> Coverage:
+    """The smallest gap of several models on the same rows, with and without the correction."""
+    rng = np.random.default_rng(SEED)
+    for sizes, gap, agreement, spread in itertools.product(CHOSEN_SIZES, CHOSEN_GAPS, CHOSEN_AGREEMENT, (0.0, 0.1)):
+        gaps = gap + spread * np.arange(N_MODELS) / N_MODELS
+        counts = []
+        for size, rates in zip(sizes, (np.full(N_MODELS, 0.6), 0.6 - gaps), strict=True):
+            shared = rng.binomial(size, 0.6, (draws, 1))  # rows where most models say yes
+            own = (1 - agreement) * rates  # of the rows where a model does not follow the others
+            counts.append(rng.binomial(shared, own + agreement * rates / 0.6) + rng.binomial(size - shared, own))
+        k, n = np.stack(counts, axis=-1), np.array(sizes)
+        best = abs(k[..., 0] / n[0] - k[..., 1] / n[1]).argmin(axis=1)
+        k, truth = k[np.arange(draws), best][:, None, :], gaps[best]
+        low, plain = range_interval(k, n, LEVEL)
+        _, high = range_interval(k, n, LEVEL ** (1 / N_MODELS))
+        where = f"n {sizes}, gap {gap} to {gap + spread}, agreement {agreement}"
+        everything = np.ones(draws, dtype=bool)
+        yield f"smallest gap of {N_MODELS} models", where, share_covered(low, high, truth, everything)
+        yield f"smallest gap of {N_MODELS} models, not corrected", where, share_covered(low, plain, truth, everything)
+
+
+def falsely_met(draws: int) -> Coverage:
+    """How often a gap just above the tolerance is judged "met", for two and for five groups."""
+    rng = np.random.default_rng(SEED)
+    for sizes, tol, rate in itertools.product((*PAIR_SIZES, (1000,) * 5), TOLERANCES, (0.15, 0.5, 0.9)):
+        rates = np.array([rate - tol, *[rate] * (len(sizes) - 1)])
+        _, high = range_interval(rng.binomial(sizes, rates, (draws, len(sizes)))[:, None, :], sizes, LEVEL)
+        yield 'false "met"', f"n {sizes}, tolerance {tol}, rate {rate}", float((high < tol).mean())
+
+
+def small_cells() -> Coverage:
+    """Two cells of so many rows: exact, over all pairs of rates 0.01, 0.02, ..., 0.99."""
+    rates = np.linspace(0.01, 0.99, 99)
+    for n in SMALL:
+        k = np.arange(n + 1)
+        low, high = difference_interval(k[:, None], n, k[None], n, LEVEL)
+        weight = binom.pmf(k[:, None], n, rates)
+        for i, j in itertools.product(range(99), repeat=2):
+            truth = rates[i] - rates[j]
             covered = (low <= truth + 1e-12) & (truth <= high + 1e-12)
-            results[name].append((covered.mean(), (high - low).mean()))
-    for name, rows in results.items():
-        coverage, width = np.array(rows).T
-        print(f"  {name:26} lowest {coverage.min():.4f}, mean {coverage.mean():.4f}, width {width.mean():.4f}")
+            yield (
+                f"difference of two cells of {n} row{'s' * (n > 1)}",
+                f"p {rates[i]:.2f}, {rates[j]:.2f}",
+                float(weight[:, i] @ covered @ weight[:, j]),
+            )
 
 
-def range_ends(k: np.ndarray, n: np.ndarray, z: float) -> Ends:
-    """Largest lower and largest upper end over all pairs, every one at the same critical value."""
-    p, (low, high) = k / n, rate_interval(k, n, 1 - 2 * ndtr(-z))
-    pairs = list(itertools.permutations(range(k.shape[1]), 2))
-    lower = [p[:, i] - p[:, j] - np.hypot((p - low)[:, i], (high - p)[:, j]) for i, j in pairs]
-    upper = [p[:, i] - p[:, j] + np.hypot((high - p)[:, i], (p - low)[:, j]) for i, j in pairs]
-    return np.maximum(np.max(lower, axis=0), 0), np.max(upper, axis=0)
+def bounded_means(draws: int) -> Coverage:
+    """Means of shares over seeds, inside [0, 1] and as Student's interval has them."""
+    rng = np.random.default_rng(SEED)
+    for n, (a, b) in itertools.product(N_SEEDS, BETAS):
+        values, truth = rng.beta(a, b, (draws, n)), a / (a + b)
+        for what, bounds in (("mean over seeds, inside [0, 1]", (0.0, 1.0)), ("mean over seeds, Student's", None)):
+            ends = np.array([mean_interval(row, LEVEL, bounds=bounds)[1:] for row in values])
+            inside = (ends[:, 0] <= truth) & (truth <= ends[:, 1])
+            yield what, f"{n} seeds, Beta({a}, {b})", float(inside.mean())
 
 
-def print_attributes(draws: int = 5000) -> None:
-    """Coverage of the largest range over two attributes of the same people, each compared on its own."""
-    sizes, shares = (100, 300, 1000, 3000), np.outer([0.6, 0.4], [0.7, 0.2, 0.1])  # sex x race
-    effects = [(0.0, 0.0), (0.1, 0.0), (0.0, 0.1), (0.05, 0.05), (0.1, 0.1), (0.2, 0.1)]
-    rng, coverage = np.random.default_rng(0), []
-    for n, p, (sex, race) in itertools.product(sizes, (0.05, 0.2, 0.5), effects):
-        rates = p + sex * np.array([[0], [1]]) + race * np.array([[0, 0, 1]])
-        people = rng.multinomial(n, shares.ravel(), size=draws).reshape(draws, 2, 3)
-        selected = rng.binomial(people, rates)
-        k, m = (np.stack([_padded(table.sum(2)), table.sum(1)], axis=1) for table in (selected, people))
-        truth = max(np.ptp((rates * shares).sum(axis) / shares.sum(axis)) for axis in (0, 1))
-        low, high = range_interval(k, m)
-        coverage.append(((low <= truth + 1e-12) & (truth <= high + 1e-12)).mean())
-    print(f"\nLargest range over two attributes (2 and 3 groups), n in {sizes}: {draws} draws each")
-    print(f"  lowest {min(coverage):.4f}, mean {np.mean(coverage):.4f}")
+def table(results: Coverage, *, prefix: str = "") -> Iterator[str]:
+    """Lines of the table, one for each thing that was measured."""
+    found: dict[str, list[tuple[float, str]]] = {}
+    for what, where, share in results:
+        found.setdefault(prefix + what, []).append((share, where))
+    for what, rows in found.items():
+        shares = [100 * share for share, _ in rows]
+        extreme = max(rows) if "false" in what else min(rows)
+        figures = f"{min(shares):.1f} | {np.mean(shares):.1f} | {max(shares):.1f}"
+        line = f"| {what} | {len(rows):,} | {figures} | {extreme[1]} |"
+        print(line, flush=True)
+        yield line
 
 
-def _padded(table: np.ndarray) -> np.ndarray:
-    return np.pad(table, ((0, 0), (0, 1)))
-
-
-def weighted_cells(rng, draws: int, n: int, p: float, sigma: float, tilt: float) -> tuple[np.ndarray, ...]:
-    """Weighted rate, effective size and sum of weights of simulated cells, and the true rate.
-
-    Weights are log-normal. Rows above the median weight have the rate p (1 + tilt), the others p (1 - tilt).
-    """
-    w = rng.lognormal(0.0, sigma, (draws, n))
-    heavy = ndtr(sigma)  # share of the weight in rows above the median
-    h = rng.random((draws, n)) < p * (1 + tilt * np.sign(w - 1))
-    sums, squares = ({"tp": (part * h).sum(1), "fn": (part * ~h).sum(1)} for part in (w, w**2))
-    k, size = WeightSums(sums, squares, 1.0).effective(("tp",), ("tp", "fn"))
-    return k / size, size, w.sum(1), np.array(p * (1 + tilt * (2 * heavy - 1)))
-
-
-def print_weighted(draws: int = 4000) -> None:
-    """Compare the sizes that an interval can be computed from where rows have weights."""
-    sizes, rates, sigmas = (30, 100, 300, 1000), (0.05, 0.2, 0.5), (0.5, 1.0)
-    print(f"\nRows with log-normal weights (sigma {sigmas}): n in {sizes}, p in {rates}; {draws} draws each")
-    rng = np.random.default_rng(0)
-    for tilt in (0.0, 0.3, 0.6):
-        covered: dict[str, list[float]] = {}
-        for n, p, sigma in itertools.product(sizes, rates, sigmas):
-            cells = [weighted_cells(rng, draws, n, each, sigma, tilt) for each in (p, 0.5 * p)]
-            named = {"Kish's effective size (ours)": 1, "number of rows": None, "sum of the weights": 2}
-            for name, place in named.items():
-                (r0, *_, t0), (r1, *_, t1) = cells
-                n0, n1 = (n if place is None else cell[place] for cell in cells)
-                for what, truth, (low, high) in (
-                    ("rate", t0, rate_interval(r0 * n0, n0)),
-                    ("difference", t0 - t1, difference_interval(r0 * n0, n0, r1 * n1, n1)),
-                ):
-                    inside = float(((low <= truth) & (truth <= high)).mean())
-                    covered.setdefault(f"{name}, {what}", []).append(inside)
-        print(f"  rates of heavy and light rows: p (1 ± {tilt})")
-        for name, shares in covered.items():
-            print(f"    {name:40} lowest {min(shares):.4f}, mean {np.mean(shares):.4f}, highest {max(shares):.4f}")
+def main() -> None:
+    parser = start(__doc__, draws=DRAWS)
+    parser.add_argument("--write", type=Path, help="a page with <!-- coverage --> markers")
+    options = parser.parse_args()
+    draws = options.draws
+    lines = [
+        "| what | settings | lowest | mean | highest | the lowest (false met: the highest) is at |",
+        "|---|---|---|---|---|---|",
+    ]
+    lines += table(small_cells())
+    lines += table(chosen(draws))
+    lines += table(falsely_met(draws))
+    lines += table(bounded_means(draws))
+    lines += table(measured(paired_settings(), draws, weighted=False))
+    lines += table(measured(weighted_settings(), draws, weighted=True), prefix="weighted: ")
+    if options.write:
+        write_between(options.write, "coverage", "\n".join(lines))
 
 
 if __name__ == "__main__":
-    print_rates()
-    print_differences()
-    print_ratios()
-    print_ranges()
-    print_attributes()
-    print_weighted()
+    main()

@@ -197,7 +197,8 @@ def summarise(nets: pd.DataFrame) -> pd.DataFrame:
     """One line per method: means and spreads, the median epoch that reaches 20 %, and how many nets never do."""
     lines = []
     for name, part in nets.groupby("label", sort=False):
-        line = {"label": name, "seeds": len(part), **columns(means_of(part[SHARES])), "epochs": part["epochs"].max()}
+        means = means_of(part[SHARES], shares=set(SHARES) - {"signed"})
+        line = {"label": name, "seeds": len(part), **columns(means), "epochs": part["epochs"].max()}
         line |= {f"{share}_sd": part[share].std() for share in SHARES} | {"median": part["reached"].median()}
         lines.append(line | {"never": int(np.isinf(part["reached"]).sum())})
     return pd.DataFrame(lines)

@@ -64,7 +64,7 @@ class NetJob(Job):
         usable = [name for name in measured_for if not empty[name]]
         result: dict[str, Any] = {"why": "", "counts": {}, "entries": {}, "history": {}}
         if not usable:
-            return result | {"why": f"undefined (0 people to train on in {empty[measured_for[0]]}, y=1)"}
+            return result | {"why": f"undefined (0 rows to train on in {empty[measured_for[0]]}, y=1)"}
         data = faces.retarget(target=self.label, protected=usable[0])
         model = self._train(data)
         for part in ("valid", "test") if self.is_tested else ("valid",):
@@ -118,7 +118,7 @@ def measures(counts: Counts, protected: str) -> dict[str, Measure]:
     rates = GroupRates(GROUPS[protected], tp=tp, fp=fp, tn=tn, fn=fn, target=1)
     right = sum(counts["tp"])
     n = right + sum(counts["fp"])
-    precision = Measure("precision", None, None, None, 0, 0, note="undefined (0 people predicted to have it)")
+    precision = Measure("precision", None, None, None, 0, 0, note="undefined (0 rows predicted to have it)")
     if n:
         low, high = rate_interval(right, n)
         precision = Measure("precision", right / n, float(low), float(high), n, n)

@@ -160,7 +160,8 @@ def summarise(results: Results) -> pd.DataFrame:
     for name, mine in _by_set(results).items():
         for kind, measure in [(kind, measure) for kind, measures in WORDS.items() for measure in measures]:
             line = {"set": name, "kind": kind, "measure": measure, "seeds": len(mine)}
-            lines.append(line | columns(means_of(seed_table(mine, kind, measure))))
+            shares = () if measure == "excess" else (UNCONSTRAINED, FAIR, BOTH)
+            lines.append(line | columns(means_of(seed_table(mine, kind, measure), shares=shares)))
     return pd.DataFrame(lines)
 
 

@@ -21,7 +21,7 @@ from fairalm.methods import FairALM, Method, Reweight, Unconstrained
 from fairalm.nn import ConstrainedLoss, Trainer
 from fairalm.selection import select_nvp
 from fairalm.vision.cam import Maps, maps
-from fairalm.vision.heat_map_scores import focus, leak
+from fairalm.vision.heat_map_scores import SHARES, focus, leak
 from fairalm.vision.image_batches import Pixels, Scale
 from fairalm.vision.image_sets import group_codes, group_labels
 from fairalm.vision.nets import PooledNet, make_net
@@ -174,7 +174,7 @@ def _rates(data: ImageDataset, logit: Any, plan: Plan) -> dict[str, Any]:
 
 
 def _means(table: Any) -> dict[str, Any]:
-    return {name: measure.to_dict() for name, measure in means_of(table).items()}
+    return {name: measure.to_dict() for name, measure in means_of(table, shares=SHARES).items()}
 
 
 def _to_bytes(maps: Any) -> Any:

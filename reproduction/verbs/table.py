@@ -78,7 +78,8 @@ def summarise(results: Results) -> pd.DataFrame:
     lines = []
     for (data, method), part in tested(results).groupby(["data", "method"], sort=False):
         is_scenes, line = str(data).startswith("scenes"), {"data": data, "method": method}
-        for name, mean in means_of(part[[*MEASURES, *["fresh_error", "fresh_deo"] * is_scenes]]).items():
+        kept = [*MEASURES, *["fresh_error", "fresh_deo"] * is_scenes]
+        for name, mean in means_of(part[kept], shares=kept).items():
             line |= columns({name: mean}, scale=100)
             if name in MEASURES and (not is_scenes or len(part) < FEWEST):
                 line |= {name + end: 100 * part[name + end].mean() for end in ("_low", "_high")}
@@ -125,7 +126,7 @@ def steadiness(results: Results) -> pd.DataFrame:
     """Means of :func:`ranges` over the seeds in percent; then FairALM's less the others' that are held out alike."""
     found = ranges(results)
     tables: dict[str, Any] = {name: found.loc[name] for name in SWEPT if name in found.index}
-    lines = {ROWS[name].title: means_of(table) for name, table in tables.items()}
+    lines = {ROWS[name].title: means_of(table, shares=RANGES) for name, table in tables.items()}
     for ours in ("fairalm", OURS):
         alike = {name: table for name, table in tables.items() if ROWS[name].is_heldout == ROWS[ours].is_heldout}
         pairs = {name: differences_of(own, other) for name, other, own in paired(alike, ours) if len(own) > 1}

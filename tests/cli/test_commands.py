@@ -121,7 +121,7 @@ def test_audit_says_small_and_empty_cells(run, tmp_path):
     assert "! 0" in out
     assert "! under 30 people" in out
     assert "0 people" in out
-    assert "undefined (0 people in b, y≠1)" in " ".join(out.split())
+    assert "undefined (0 rows in b, y≠1)" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

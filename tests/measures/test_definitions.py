@@ -22,6 +22,7 @@ from fairalm.measures import (
     range_interval,
     splits_entry,
 )
+from fairalm.measures.compared import FEW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +107,7 @@ def test_a_rate_over_predictions_is_read_off_its_denominator(rows):
     right = [np.mean(y[(group == name) & (predicted == 0)] == 0) for name in "FMX"]
     assert measure.value == pytest.approx(np.ptp(right))
     few = measure_all([1, 0, 0], [0, 0, 1], sensitive_features=list("FMM"), constraint=RejectedRight())
-    assert few["rejected_right"].note == "small cell: 1 person in F, not predicted 1; 1 person in M, not predicted 1"
+    assert few["rejected_right"].note == "small cell: 1 row in F, not predicted 1; 1 row in M, not predicted 1" + FEW
 
 
 def test_entry_and_scorer_take_one_too(rows):

@@ -9,6 +9,7 @@ from fairalm import measures
 from fairalm._validation import Groups
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, difference_interval, measure_all, rate_interval, ratio_interval
+from fairalm.measures.compared import FEW
 
 
 def sample(n_groups, n=600, seed=0):
@@ -101,7 +102,7 @@ def test_only_positives_leave_equal_opportunity_defined():
     measured = measure_all([1] * 40, [1, 0] * 20, sensitive_features=["F"] * 20 + ["M"] * 20)
     assert measured["deo"].value == 0
     assert measured["fpr_gap"].value is None
-    assert str(measured["fpr_gap"]) == "undefined (0 people in F, y≠1; 0 people in M, y≠1)"
+    assert str(measured["fpr_gap"]) == "undefined (0 rows in F, y≠1; 0 rows in M, y≠1)"
     assert measured["equalized_odds"].value is None
     assert measured["fpr_gap"].to_dict()["low"] is None
 
@@ -109,7 +110,7 @@ def test_only_positives_leave_equal_opportunity_defined():
 def test_an_empty_cell_of_two_groups_is_undefined_never_zero():
     measure = measures.deo(["+", "+", "-"], ["+", "-", "-"], sensitive_features=["F", "F", "M"], target="+")
     assert (measure.value, measure.low, measure.high, measure.n) == (None, None, None, 2)
-    assert str(measure) == "undefined (0 people in M, y=+)"
+    assert str(measure) == "undefined (0 rows in M, y=+)"
 
 
 def test_an_empty_cell_of_three_groups_is_left_out_and_named():
@@ -118,18 +119,18 @@ def test_an_empty_cell_of_three_groups_is_left_out_and_named():
     measure = measures.deo(y_true, y_pred, sensitive_features=groups)
     two = measures.deo(y_true, y_pred, sensitive_features=group)
     assert (measure.value, measure.low, measure.high) == (two.value, two.low, two.high)
-    assert measure.note == "left out: 0 people in X, y=1"
+    assert measure.note == "left out: 0 rows in X, y=1"
 
 
 def test_small_cells_are_named_and_long_lists_cut():
     y = [1] * 30
     measure = measures.deo(y, y, sensitive_features=["F"] * 4 + ["M"] * 25 + ["X"])
-    assert measure.note == "small cell: 4 people in F, y=1; 1 person in X, y=1"
+    assert measure.note == "small cell: 4 rows in F, y=1; 1 row in X, y=1" + FEW
     assert (measure.n, measure.n_min) == (30, 1)
     many = measures.deo(y, y, sensitive_features=list("abcdefghij") * 3)
-    assert many.note.endswith("3 people in c, y=1; and 7 more")
-    assert measures.ddp(y, y, sensitive_features=["F"] * 5 + ["M"] * 25).note == "small cell: 5 people in F"
-    assert measures.error([1, 0], [1, 0]).note == "small cell: 2 people"
+    assert many.note.endswith("3 rows in c, y=1; and 7 more" + FEW)
+    assert measures.ddp(y, y, sensitive_features=["F"] * 5 + ["M"] * 25).note == "small cell: 5 rows in F" + FEW
+    assert measures.error([1, 0], [1, 0]).note == "small cell: 2 rows" + FEW
     assert measures.ddp(y, y, sensitive_features=["F"] * 10 + ["M"] * 20).note == ""
 
 
@@ -142,7 +143,7 @@ def test_corners_are_undefined_and_say_why():
     no_rows = Groups(np.empty(0, np.int64), ("F", "M"))
     empty = measure_all([], [], sensitive_features=no_rows, target=1)
     assert {measure.value for measure in empty.values()} == {None}
-    assert str(empty["error"]) == "undefined (0 people)"
+    assert str(empty["error"]) == "undefined (0 rows)"
 
 
 def test_to_dict_is_json_and_unknown_measures_are_refused():

@@ -44,3 +44,11 @@ def test_differences_are_paired():
     assert change.low < 0.1 < change.high < 0.12
     with pytest.raises(InputError, match="same columns and rows"):
         differences_of(first, second[:5])
+
+
+def test_means_of_shares_stay_inside():
+    table = pd.DataFrame({"error": [0.0, 0.01, 0.05], "signed": [0.0, 0.01, 0.05], "right": [0.9, 1.0, 1.0]})
+    means = means_of(table, shares=("error", "right"))
+    assert (means["error"].low, means["right"].high) == (0, 1)
+    assert means["signed"].low < 0
+    assert means["error"].high == means["signed"].high

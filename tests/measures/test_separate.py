@@ -6,6 +6,7 @@ import pytest
 from fairalm import EqualizedOdds, measures
 from fairalm._validation import encode_groups
 from fairalm.measures import MEASURES, bin_scores, group_rates, make_gap_scorer, measure_all, measure_of, splits_entry
+from fairalm.measures.compared import FEW
 
 
 @pytest.fixture
@@ -61,9 +62,9 @@ def test_notes_name_the_group_and_its_attribute():
     y = [1] * 40
     columns = {"sex": ["F"] * 20 + ["M"] * 20, "race": ["x"] * 36 + ["y"] * 4}
     groups = encode_groups(columns, attributes="separate")
-    assert measures.deo(y, y, sensitive_features=groups).note == "small cell: 4 people in race = y, y=1"
+    assert measures.deo(y, y, sensitive_features=groups).note == "small cell: 4 rows in race = y, y=1" + FEW
     some = groups.take(np.arange(36))
-    assert str(measures.deo(y[:36], y[:36], sensitive_features=some)) == "undefined (0 people in race = y, y=1)"
+    assert str(measures.deo(y[:36], y[:36], sensitive_features=some)) == "undefined (0 rows in race = y, y=1)"
     single = {"sex": columns["sex"], "race": ["x"] * 40}
     measured = measure_all(y, y, sensitive_features=single, attributes="separate")["ddp"]
     assert str(measured) == "undefined (only one group: race = x)"

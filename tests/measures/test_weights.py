@@ -14,6 +14,7 @@ from fairalm import measures
 from fairalm._validation import Groups
 from fairalm.exceptions import InputError
 from fairalm.measures import MEASURES, RATES, group_rates, make_gap_scorer, measure_all, rate_interval, splits_entry
+from fairalm.measures.compared import FEW
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_rows_of_weight_zero_are_left_out(people):
     fewer = measure_all(y[100:], h[100:], sensitive_features=group[100:], sample_weight=w[100:])
     assert all_rows == fewer
     gone = measures.deo(y, h, sensitive_features=group, sample_weight=np.where(group == "c", 0, w))
-    assert gone.note.startswith("left out: 0 people in c")
+    assert gone.note.startswith("left out: 0 rows in c")
     marked = Groups(np.where(np.arange(600) < 100, -1, 0) + (group == "b") * (np.arange(600) >= 100), ("x", "b"))
     assert measures.ddp(y, h, sensitive_features=marked, sample_weight=w).n == 500
 
@@ -102,10 +103,9 @@ def test_a_cell_that_a_few_rows_outweigh_is_called_small():
     y, group = np.ones(60, int), np.repeat(["F", "M"], 30)
     w = np.where(np.arange(60) < 2, 1000.0, 1.0)
     measure = measures.deo(y, y, sensitive_features=group, sample_weight=w)
-    assert measure.note == "small cell: 30 people (worth 2 by their weights) in F, y=1"
-    assert (
-        measures.error(y[:30], y[:30], sample_weight=w[:30]).note == "small cell: 30 people (worth 2 by their weights)"
-    )
+    assert measure.note == "small cell: 30 rows (worth 2 by their weights) in F, y=1" + FEW
+    few = measures.error(y[:30], y[:30], sample_weight=w[:30])
+    assert few.note == "small cell: 30 rows (worth 2 by their weights)" + FEW
 
 
 def test_the_entry_has_rows_and_sums_of_weights(people):

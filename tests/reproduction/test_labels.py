@@ -102,9 +102,9 @@ def test_a_label_without_people_to_train_on_reads_undefined(folder):
     plain = run_job(NetJob("Mustache", "unconstrained"), folder)
     fair = run_job(NetJob("Mustache", "fairalm", "Male", eta=0.1), folder)
     assert not plain["why"]  # trained, since young and other people have one
-    assert fair["why"] == "undefined (0 people to train on in women, y=1)"
+    assert fair["why"] == "undefined (0 rows to train on in women, y=1)"
     table = summarise([plain, fair]).set_index(["protected", "method"])
-    assert table.loc[("Male", "unconstrained"), "note"] == "undefined (0 people in women, y=1)"
+    assert table.loc[("Male", "unconstrained"), "note"] == "undefined (0 rows in women, y=1)"
     assert table.loc[("Male", "fairalm"), "note"] == fair["why"]
     assert table.loc["Male", "deo"].isna().all()
     assert table.loc[("Male", "unconstrained"), "people"] == 0
@@ -184,7 +184,7 @@ def test_figures_by_hand(table):
     assert fair["change"] == pytest.approx(100 * (80 / 120 - 75 / 95))
     assert fair["change_low"] < fair["change"] < fair["change_high"]
     assert pd.isna(fair["p"])
-    assert rows.loc[("Young", "Goatee", "unconstrained"), "note"] == "undefined (0 people in not young, y=1)"
+    assert rows.loc[("Young", "Goatee", "unconstrained"), "note"] == "undefined (0 rows in not young, y=1)"
     assert pd.isna(rows.loc[("Male", "Bald", "unconstrained"), "precision"])
 
 
@@ -205,7 +205,7 @@ def test_text_and_figure(results, table, tmp_path):
     assert re.fullmatch(r"30 \[1\d, 4\d\]\*", rows[0][1])
     assert re.fullmatch(r"0 \[0, 1\d\]", rows[0][2])
     assert rows[0][-1] == "28, 3"
-    assert rows[1][1] == "undefined (0 people in women, y=1)"
+    assert rows[1][1] == "undefined (0 rows in women, y=1)"
     assert display.precision_table(table, "Male").rows[0][2].startswith("-12 [-2")
     page = markdown_of(Labels(tmp_path).markdown(results))
     assert "eta by NVP, 0.3 of 0.3" in page

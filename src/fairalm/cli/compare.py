@@ -97,7 +97,7 @@ def _show(done: Comparison, rows: list[dict[str, Any]], seeds: int) -> None:
         ],
     )
     console.say()
-    for note in [*footnotes(done), f"time: as a multiple of the {PLAIN} model's fit."]:
+    for note in [*footnotes(done), *chosen_note(done, rows), f"time: as a multiple of the {PLAIN} model's fit."]:
         console.say(note)
 
 
@@ -109,6 +109,20 @@ def _percent(row: dict[str, Any], name: str) -> str:
 def marked(method: str, *, constant: bool) -> str:
     """Name of a method with its footnote marks."""
     return method + "*" * (method == THRESHOLD) + "!" * constant
+
+
+def chosen_note(done: Comparison, rows: list[dict[str, Any]]) -> list[str]:
+    """The method with the smallest mean gap, with the interval of a gap that was chosen; none if all are undefined."""
+    key = f"{done.constraint.measure}_mean"
+    useful = [row for row in rows if row[key] is not None and not row["constant"]]
+    if len(useful) < 2:
+        return []
+    best = min(useful, key=lambda row: row[key])["method"]
+    result = next(result for result in done.results if result.method == best and result.gap.value is not None)
+    return [
+        f"smallest gap: {best}. Small gaps are partly chance: on the test rows of seed {result.seed} it is"
+        f" {done.if_chosen(result)}, an interval that allows for the choice among {done.n_models} methods."
+    ]
 
 
 def footnotes(done: Comparison) -> list[str]:

@@ -13,6 +13,7 @@ from fairalm.measures.definitions import Definition
 from fairalm.measures.rates import GroupRates
 
 SMALL_CELL = 10  # rows; below this a measure's note names the cell
+FEW = f" (under {SMALL_CELL} rows a 95 % interval may cover only 84 %)"  # lowest of two cells: benchmarks/coverage.py
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +85,7 @@ class ComparedCells:
     def why_undefined(self) -> str:
         """Return "" if the measure is defined. It needs two non-empty cells in every line."""
         if self.kind == "overall":
-            return "" if self.n.any() else "undefined (0 people)"
+            return "" if self.n.any() else "undefined (0 rows)"
         is_group = self.groups != ""
         alone = is_group.sum(axis=1) == 1
         if alone.any():
@@ -101,22 +102,24 @@ class ComparedCells:
     def note(self) -> str:
         """Name small and empty cells."""
         if self.kind == "overall":
-            return f"small cell: {self._people(0, 0)}" if self.n.item() < SMALL_CELL else ""
+            return f"small cell: {self._rows(0, 0)}{FEW}" if self.n.item() < SMALL_CELL else ""
         empty = self.n == 0
-        named = {"left out": (self.groups != "") & empty, "small cell": ~empty & (self.n < SMALL_CELL)}
-        return "; ".join(f"{text}: {self._named(cells)}" for text, cells in named.items() if cells.any())
+        left_out, small = (self.groups != "") & empty, ~empty & (self.n < SMALL_CELL)
+        notes = [f"left out: {self._named(left_out)}"] * bool(left_out.any())
+        notes += [f"small cell: {self._named(small)}{FEW}"] * bool(small.any())
+        return "; ".join(notes)
 
     def _named(self, chosen: BoolArray) -> str:
-        """Say in words which cells, at most three of them: "4 people in Female, y=1"."""
+        """Say in words which cells, at most three of them: "4 rows in Female, y=1"."""
         texts = []
         for line, group in np.argwhere(chosen)[:3]:
             where = ", ".join(filter(None, (self.groups[line, group], self.events[line])))
-            texts.append(f"{self._people(line, group)} in {where}")
+            texts.append(f"{self._rows(line, group)} in {where}")
         others = int(chosen.sum()) - len(texts)
         return "; ".join(texts) + (f"; and {others} more" if others else "")
 
-    def _people(self, line: int, group: int) -> str:
+    def _rows(self, line: int, group: int) -> str:
         """Rows of a cell in words, and how many of equal weight would be as precise."""
         count, worth = int(self.rows[line, group]), round(float(self.n[line, group]))
-        text = f"{count} {'person' if count == 1 else 'people'}"
+        text = f"{count} row{'' if count == 1 else 's'}"
         return f"{text} (worth {worth} by their weights)" if worth < count else text

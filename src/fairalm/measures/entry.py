@@ -14,7 +14,7 @@ from fairalm.measures.definitions import definition_of
 from fairalm.measures.gaps import measures_of
 from fairalm.measures.intervals import rate_interval
 from fairalm.measures.rates import COUNTS, RATES, GroupRates, Share, as_groups, binarize, count
-from fairalm.measures.weights import check_weights
+from fairalm.measures.weights import WeightSums, check_weights
 
 
 def splits_entry(
@@ -31,7 +31,8 @@ def splits_entry(
 ) -> dict[str, Any]:
     """Return the entry ``splits.<name>`` of metrics.json: every measure, ``groups`` with counts and rates, ``scores``.
 
-    Counts and every ``n`` are of rows. With `sample_weight`, each group has its sums under ``weights`` too. If several
+    Counts and every ``n`` are of rows. With `sample_weight`, each group has their sums under ``weights`` and those of
+    their squares under ``weight_squares`` too. If several
     attributes are compared each on its own, ``attributes`` lists the groups of each.
 
     Parameters
@@ -82,11 +83,17 @@ def _groups_entry(rates: GroupRates, shares: Mapping[str, Share], train: bool) -
     return {
         name: {
             **{count: int(getattr(rates, count)[code]) for count in COUNTS},
-            **({"weights": {key: float(weights.unit * weights.sums[key][code]) for key in COUNTS}} if weights else {}),
+            **({} if weights is None else _weights_entry(weights, code)),
             "rates": {rate: rows[code] for rate, rows in tables.items()},
         }
         for code, name in enumerate(rates.names)
     }
+
+
+def _weights_entry(weights: WeightSums, code: int) -> dict[str, Any]:
+    """Sums of a group's weights and of their squares, which its effective size is computed from."""
+    parts = {"weights": (weights.sums, weights.unit), "weight_squares": (weights.squares, weights.unit**2)}
+    return {name: {key: float(unit * sums[key][code]) for key in COUNTS} for name, (sums, unit) in parts.items()}
 
 
 def _rate_rows(rates: GroupRates, share: Share, train: bool) -> list[dict[str, Any]]:

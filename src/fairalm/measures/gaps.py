@@ -11,14 +11,19 @@ from fairalm._validation import Attributes
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 from fairalm.measures.compared import ComparedCells
-from fairalm.measures.definitions import MEASURES, definition_of
+from fairalm.measures.definitions import MEASURES, Definition, definition_of
 from fairalm.measures.intervals import range_interval, rate_interval, ratio_interval
 from fairalm.measures.measure import Measure
 from fairalm.measures.rates import GroupRates, group_rates
 
 
 def measure_of(
-    which: str | Constraint | type[Constraint], rates: GroupRates, *, level: float = 0.95, train: bool = False
+    which: str | Constraint | type[Constraint] | Definition,
+    rates: GroupRates,
+    *,
+    level: float = 0.95,
+    train: bool = False,
+    n_models: int = 1,
 ) -> Measure:
     """Compute one measure from counts.
 
@@ -32,21 +37,26 @@ def measure_of(
         Nominal coverage of the interval.
     train : bool
         The model was fitted on these rows: no interval, and the measure says so.
+    n_models : int
+        The model is the best of so many by this measure on these rows, and its interval allows for the choice, as
+        :func:`chosen_measure` explains.
 
     Examples
     --------
     >>> rates = group_rates([1, 1, 1, 0], [1, 0, 1, 1], sensitive_features=["a", "a", "a", "b"])
     >>> print(measure_of("deo", rates))
-    undefined (0 people in b, y=1)
+    undefined (0 rows in b, y=1)
     """
-    definition = definition_of(which)
+    if n_models < 1:
+        raise InputError(f"`n_models` must be 1 or more; got {n_models!r}.")
+    definition = which if isinstance(which, Definition) else definition_of(which)
     cells = ComparedCells.of(definition, rates)
     undefined = cells.why_undefined()
     value = low = high = signed = None
     if not undefined:
-        value, signed = _value(cells)
+        value, signed = value_of(cells)
         if not train:
-            low, high = (float(np.squeeze(end)) for end in _interval(cells, level))
+            low, high = _chosen_interval(cells, level, n_models)
     note = undefined or cells.note()
     return Measure(
         definition.name, value, low, high, cells.n_rows, cells.n_min, signed, note, "train" if train else "heldout"
@@ -152,6 +162,13 @@ deo_ratio = MeasureFunction("deo_ratio")
 equalized_odds_ratio = MeasureFunction("equalized_odds_ratio")
 
 
+def _chosen_interval(cells: ComparedCells, level: float, n_models: int) -> tuple[float, float]:
+    """The interval, with the end on the side of a worse model at the level for `n_models`."""
+    (low, high), (lowest, highest) = _interval(cells, level), _interval(cells, level ** (1 / n_models))
+    ends = (lowest, high) if cells.kind == "ratio" else (low, highest)
+    return float(np.squeeze(ends[0])), float(np.squeeze(ends[1]))
+
+
 def _interval(cells: ComparedCells, level: float) -> tuple[Any, Any]:
     if cells.kind == "overall":
         return rate_interval(cells.k, cells.n, level)
@@ -161,7 +178,7 @@ def _interval(cells: ComparedCells, level: float) -> tuple[Any, Any]:
     return (low, high) if cells.kind == "ratio" else (1.0 - high, 1.0 - low)
 
 
-def _value(cells: ComparedCells) -> tuple[float, float | None]:
+def value_of(cells: ComparedCells) -> tuple[float, float | None]:
     """Return the worst line's value and, for a difference between two groups, mu0 - mu1."""
     p = cells.rates
     if cells.kind == "overall":

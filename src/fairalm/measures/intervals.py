@@ -2,8 +2,8 @@
 
 Everything starts from one interval for a single rate: the union of Wilson's score interval and Jeffreys'
 equal-tailed one. Differences and ratios are built from its two ends (MOVER: Newcombe's square-and-add for
-differences, Donner and Zou's form for ratios), without search or iteration. ``benchmarks/coverage.py`` prints
-coverage and width beside those of the alternatives.
+differences, Donner and Zou's form for ratios), without search or iteration. ``benchmarks/coverage.py``
+measures the coverage, and ``benchmarks/interval_alternatives.py`` compares it with that of other intervals.
 
 Every function takes counts, `k` out of `n`, and the nominal coverage `level`, and returns the ends low and high.
 """
@@ -34,7 +34,7 @@ def rate_interval(k: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95) -> In
     >>> print(f"[{low:.3f}, {high:.3f}]")
     [0.000, 0.278]
     """
-    _, low, high = _rate(k, n, _critical(level))
+    _, low, high = rate_and_ends(k, n, critical_value(level))
     return low[()], high[()]
 
 
@@ -56,9 +56,9 @@ def difference_interval(
     >>> print(f"[{low:.3f}, {high:.3f}]")
     [0.051, 0.336]
     """
-    z = _critical(level)
-    p0, l0, u0 = _rate(k0, n0, z)
-    p1, l1, u1 = _rate(k1, n1, z)
+    z = critical_value(level)
+    p0, l0, u0 = rate_and_ends(k0, n0, z)
+    p1, l1, u1 = rate_and_ends(k1, n1, z)
     low = p0 - p1 - np.hypot(p0 - l0, u1 - p1)
     high = p0 - p1 + np.hypot(u0 - p0, p1 - l1)
     return low[()], high[()]
@@ -86,9 +86,9 @@ def range_interval(
     [0.000, 0.218]
     """
     k, n, pair, simultaneous = _cells(k, n, level, pairs)
-    p, low, high = _rate(k, n, simultaneous)
+    p, low, high = rate_and_ends(k, n, simultaneous)
     lower = _outer(np.subtract, p, p) - _outer(np.hypot, p - low, high - p)
-    p, low, high = _rate(k, n, _critical(level))
+    p, low, high = rate_and_ends(k, n, critical_value(level))
     upper = _outer(np.subtract, p, p) + _outer(np.hypot, high - p, p - low)
     largest_low, largest_high = (np.where(pair, ends, -np.inf).max(axis=CELLS) for ends in (lower, upper))
     return _where_any(pair, np.maximum(largest_low, 0.0), np.minimum(largest_high, 1.0))
@@ -110,20 +110,44 @@ def ratio_interval(
     [0.457, 0.961]
     """
     k, n, pair, simultaneous = _cells(k, n, level, pairs)
-    smallest_low = np.where(pair, _ratio_low(k, n, _critical(level)), np.inf).min(axis=CELLS)
+    smallest_low = np.where(pair, _ratio_low(k, n, critical_value(level)), np.inf).min(axis=CELLS)
     # the upper end of p_i / p_j is one over the lower end of p_j / p_i
     largest_inverse = np.where(pair.swapaxes(-1, -2), _ratio_low(k, n, simultaneous), -np.inf).max(axis=CELLS)
     return _where_any(pair, np.minimum(smallest_low, 1.0), 1.0 / np.maximum(largest_inverse, 1.0))
 
 
-def _critical(level: float, n_pairs: Any = 1) -> Any:
+def quotient_interval(
+    k0: npt.ArrayLike, n0: npt.ArrayLike, k1: npt.ArrayLike, n1: npt.ArrayLike, level: float = 0.95
+) -> Interval:
+    """Interval for the ratio of two rates, p0 / p1, which may be above 1.
+
+    With r = p0 / p1 and the ends l, u of :func:`rate_interval`, the lower end is the smaller root r of
+    ``(p0 - r p1)^2 = (p0 - l0)^2 + r^2 (u1 - p1)^2``; the upper end is one over the lower end of p1 / p0, and infinite
+    where that is 0. Counts broadcast. An empty cell gives NaN.
+
+    Examples
+    --------
+    >>> low, high = quotient_interval(48, 80, 56, 70)
+    >>> print(f"[{low:.3f}, {high:.3f}]")
+    [0.600, 0.929]
+    """
+    z = critical_value(level)
+    k, n = (
+        np.stack(np.broadcast_arrays(*(np.asarray(part, float) for part in pair)), -1) for pair in ((k0, k1), (n0, n1))
+    )
+    lows = _ratio_low(k, n, z)
+    with np.errstate(divide="ignore"):
+        return lows[..., 0, 1][()], (1.0 / lows[..., 1, 0])[()]
+
+
+def critical_value(level: float, n_pairs: Any = 1) -> Any:
     """Two-sided normal critical value, at Šidák's level when `n_pairs` intervals must hold together."""
     if not 0 < level < 1:
         raise InputError(f"`level` must lie between 0 and 1, for example 0.95; got {level!r}.")
     return -ndtri((1.0 - level ** (1.0 / np.maximum(n_pairs, 1))) / 2.0)
 
 
-def _rate(k: npt.ArrayLike, n: npt.ArrayLike, z: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+def rate_and_ends(k: npt.ArrayLike, n: npt.ArrayLike, z: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Rate, lower and upper end: the union of Wilson's and Jeffreys' intervals."""
     k, n, z = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float), np.asarray(z, float))
     n = np.where(n > 0, n, np.nan)
@@ -148,7 +172,7 @@ def _cells(
     pair = pair if pairs is None else pair & pairs
     either = pair | pair.swapaxes(-1, -2)
     n_pairs = either.sum(axis=CELLS, keepdims=True)[..., 0] // 2
-    return k, n, pair, _critical(level, n_pairs)
+    return k, n, pair, critical_value(level, n_pairs)
 
 
 def _outer(operation: np.ufunc, left: FloatArray, right: FloatArray) -> Any:
@@ -156,13 +180,17 @@ def _outer(operation: np.ufunc, left: FloatArray, right: FloatArray) -> Any:
 
 
 def _ratio_low(k: FloatArray, n: FloatArray, z: Any) -> Any:
-    """Lower ends of p_i / p_j over all pairs.
+    """Lower ends of p_i / p_j over all pairs."""
+    p, low, high = rate_and_ends(k, n, z)
+    first, second = (p, p - low), (p, high - p)
+    return lower_quotient(*(part[..., :, None] for part in first), *(part[..., None, :] for part in second))
 
-    With a = p_i - l_i and b = u_j - p_j it is the smaller root r of (p_i - r p_j)^2 = a^2 + r^2 b^2.
+
+def lower_quotient(p_i: FloatArray, a: FloatArray, p_j: FloatArray, b: FloatArray) -> Any:
+    """Lower end of p_i / p_j, for intervals that reach a = p_i - l_i downwards and b = u_j - p_j upwards.
+
+    It is the smaller root r of (p_i - r p_j)^2 = a^2 + r^2 b^2.
     """
-    p, low, high = _rate(k, n, z)
-    a, p_i = (p - low)[..., :, None], p[..., :, None]
-    b, p_j = (high - p)[..., None, :], p[..., None, :]
     root = np.sqrt(np.maximum((p_i * b) ** 2 + a**2 * (p_j**2 - b**2), 0.0))
     return np.where(p_i == 0, 0.0, (p_i**2 - a**2) / np.where(p_i == 0, 1.0, p_i * p_j + root))
 

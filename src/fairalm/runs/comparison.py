@@ -17,9 +17,10 @@ from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import ConstantModelWarning, InputError
-from fairalm.measures import Measure, describe
+from fairalm.measures import Measure, chosen_measure, describe
 from fairalm.methods import METHODS, Method
 from fairalm.progress import progress_bar
+from fairalm.runs.changes import changes_entry
 from fairalm.runs.choices import FRONTIER, make_estimator
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.metrics import data_entry, metrics
@@ -46,6 +47,7 @@ class Result:
     error: Measure
     gap: Measure
     train_gap: float | None
+    changes: Mapping[str, Any] | None = None  # against the plain model of the same split; None for that one
 
     @property
     def is_constant(self) -> bool:
@@ -59,6 +61,7 @@ class Result:
             "error": self.error.to_dict(),
             self.gap.name: self.gap.to_dict(),
             "train_gap": self.train_gap,
+            **({} if self.changes is None else {"changes": self.changes}),
             "fits": self.fit.n_fits,
             "seconds": self.fit.seconds,
             "constant": self.is_constant,
@@ -93,6 +96,15 @@ class Comparison:
             "constant": sum(result.is_constant for result in results),
         }
 
+    @property
+    def n_models(self) -> int:
+        """How many methods a reader may choose among on each split."""
+        return len({result.method for result in self.results} - set(self.refused))
+
+    def if_chosen(self, result: Result) -> Measure:
+        """The gap on the test rows, with an interval that allows for the choice among the methods."""
+        return chosen_measure(result.fit.splits["test"], self.constraint, self.n_models)
+
     def metrics(self, rows: Sequence[Mapping[str, Any]], config: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """The content of a metrics.json, with `rows` under ``methods`` and every single model under ``runs``."""
         samples, settings = self.samples, self.settings
@@ -104,7 +116,13 @@ class Comparison:
             measure=describe(self.constraint, samples.label),
             methods=rows,
             runs=[
-                {"seed": result.seed, **result.to_dict(), "splits": result.fit.splits, "history": result.fit.history}
+                {
+                    "seed": result.seed,
+                    **result.to_dict(),
+                    "if_chosen": self.if_chosen(result).to_dict(),
+                    "splits": result.fit.splits,
+                    "history": result.fit.history,
+                }
                 for result in self.results
             ],
             **more,
@@ -194,7 +212,12 @@ def has_fairlearn() -> bool:
 
 
 class _Split:
-    """The rows to train and to test on, with their features prepared once; labels are 0 and 1."""
+    """The rows to train and to test on, with their features prepared once; labels are 0 and 1.
+
+    The plain model comes first: `plain` has its predictions for the test rows, which the others are compared with.
+    """
+
+    plain: Any
 
     def __init__(self, samples: Samples, constraint: Constraint, settings: Settings, seed: int) -> None:
         self.samples, self.constraint, self.seed = samples, constraint, seed
@@ -207,9 +230,16 @@ class _Split:
         """Fit a method and measure it; of several fits the shortest time counts."""
         fits = [timed(lambda: self._fit(name, method)) for _ in range(n_fits)]
         model, key = fits[-1].model, self.constraint.measure
-        splits = {"train": self._entry(model, self.train, train=True), "test": self._entry(model, self.test)}
-        fit = replace(fits[-1], seconds=min(fit.seconds for fit in fits), splits=splits)
-        return Result(name, self.seed, fit, fit.measures["error"], fit.measures[key], splits["train"][key]["value"])
+        train, _ = self._measured(model, self.train, train=True)
+        test, predicted = self._measured(model, self.test)
+        fit = replace(fits[-1], seconds=min(fit.seconds for fit in fits), splits={"train": train, "test": test})
+        changes = None
+        if name == PLAIN:
+            self.plain = predicted
+        else:
+            changes = changes_entry(self.samples, self.test, self.plain, predicted, self.constraint, binary=True)
+        measures = fit.measures
+        return Result(name, self.seed, fit, measures["error"], measures[key], train[key]["value"], changes)
 
     def _fit(self, name: str, method: Method | None) -> Any:
         X, y, constraint = self.X[self.train], self.y[self.train], self.constraint
@@ -227,7 +257,8 @@ class _Split:
             )
         return model.fit(X, y, sensitive_features=self.groups[self.train])
 
-    def _entry(self, model: Any, rows: IntArray, *, train: bool = False) -> dict[str, Any]:
+    def _measured(self, model: Any, rows: IntArray, *, train: bool = False) -> tuple[dict[str, Any], Any]:
+        """The figures of a model on some rows, and its predictions for them."""
         X, scores = self.X[rows], None
         if isinstance(model, (AgarwalClassifier, HardtClassifier)):  # their predictions are drawn
             group = {"sensitive_features": self.groups[rows]} if model.needs_group_to_predict else {}
@@ -236,7 +267,7 @@ class _Split:
         else:
             predicted = model.predict(X)
             scores = None if train else scores_of(model, X, 1)
-        return self.samples.entry(rows, predicted, scores, self.constraint, train=train, binary=True)
+        return self.samples.entry(rows, predicted, scores, self.constraint, train=train, binary=True), predicted
 
 
 def _mean_and_sd(name: str, values: Sequence[float | None]) -> dict[str, float | None]:

@@ -19,7 +19,7 @@ from fairalm.measures.means import differences_of, means_of
 from fairalm.runs.image_files import Images, find_images, read_with_masks
 from fairalm.runs.metrics import metrics
 from fairalm.runs.run import IMAGE_COLUMN, TEST_IMAGES
-from fairalm.vision.heat_map_scores import AREA, check_area, focus, leak
+from fairalm.vision.heat_map_scores import AREA, SHARES, check_area, focus, leak
 
 if TYPE_CHECKING:
     from fairalm.vision.image_model import ImageModel
@@ -162,7 +162,7 @@ def _load(runs: Mapping[str, Path | None]) -> dict[str, ImageModel]:
 
 def _scores(tables: Mapping[str, pd.DataFrame]) -> Scores:
     """Means per net and, for two nets, their difference and how often both look outside."""
-    scores = {name: means_of(table, note=_note(table["constant"])) for name, table in tables.items()}
+    scores = {name: means_of(table, note=_note(table["constant"]), shares=SHARES) for name, table in tables.items()}
     if len(tables) == 2:
         scores[DIFFERENCE] = differences_of(*(tables[name].drop(columns="constant") for name in (FAIR, PLAIN)))
         if "peak_outside" in tables[FAIR]:

@@ -21,6 +21,7 @@ from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
 from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
+from fairalm.runs.changes import changes_entry
 from fairalm.runs.choices import NETS, make_estimator
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.frontier import Curve, FrontierSettings, curve_of, fit_frontier
@@ -39,8 +40,8 @@ IMAGE_COLUMN = "image"  # of TEST_IMAGES
 class Run:
     """A fair and a plain model (`fair`, `plain`), trained and measured on the same rows (`train`, `test`).
 
-    `config` is source and settings as metrics.json records them; `checkpoint` is deleted by :meth:`save`; `curve` is
-    that of a frontier.
+    `config` is source and settings as metrics.json records them; `changes` are those from the plain to the fair model
+    on the test rows; `checkpoint` is deleted by :meth:`save`; `curve` is that of a frontier.
     """
 
     samples: Samples
@@ -50,6 +51,7 @@ class Run:
     config: dict[str, Any]
     fair: Fit
     plain: Fit
+    changes: Mapping[str, Any]
     checkpoint: Path | None = None
     curve: Curve | None = None
     command: str = ""
@@ -67,6 +69,7 @@ class Run:
             constraint={"measure": gap.name, "tol": tol, "verdict": verdict(gap, tol)},
             splits=self.fair.splits,
             plain={"splits": self.plain.splits, "seconds": self.plain.seconds},
+            changes=self.changes,
             training={
                 "gap": model.gap_,
                 "error": model.error_,
@@ -146,12 +149,13 @@ def run(
         fits = _fit_tables(samples.subset(train), constraint, settings, progress)
     with progress_bar(None, shown=progress, text="measuring"):
         parts = {"train": train, "test": test}
-        fair, plain = (replace(fit, splits=_splits(fit.model, samples, constraint, parts)) for fit in fits)
+        (fair, fair_test), (plain, plain_test) = (_measured(fit, samples, constraint, parts) for fit in fits)
+        changes = changes_entry(samples, test, plain_test, fair_test, constraint)
     test_size = {"test_size": settings.test_size if source.test is None else None}
     config = {**asdict(source), **samples.question, "features": column_types(samples.X)}
     config |= settings.to_dict() | test_size | more
     curve = curve_of(fair.model, settings) if isinstance(settings, FrontierSettings) else None
-    return Run(samples, train, test, constraint, config, fair, plain, folder, curve, command)
+    return Run(samples, train, test, constraint, config, fair, plain, changes, folder, curve, command)
 
 
 def _check(source: Source, settings: Settings, checkpoint: AnyPath | None, resume: bool) -> Path | None:
@@ -174,14 +178,14 @@ def _check(source: Source, settings: Settings, checkpoint: AnyPath | None, resum
     return folder
 
 
-def _splits(model: Any, samples: Samples, constraint: Constraint, parts: Mapping[str, IntArray]) -> dict[str, Any]:
-    """A model's figures on each part of the rows."""
-    entries, target = {}, samples.data.positive
+def _measured(fit: Fit, samples: Samples, constraint: Constraint, parts: Mapping[str, IntArray]) -> tuple[Fit, Any]:
+    """A model with its figures on each part of the rows, and its predictions for the test rows."""
+    entries, target, predicted = {}, samples.data.positive, {}
     for part, rows in parts.items():
         X = samples.X.iloc[rows]
-        scores = scores_of(model, X, target)
-        entries[part] = samples.entry(rows, model.predict(X), scores, constraint, train=part == "train")
-    return entries
+        scores, predicted[part] = scores_of(fit.model, X, target), fit.model.predict(X)
+        entries[part] = samples.entry(rows, predicted[part], scores, constraint, train=part == "train")
+    return replace(fit, splits=entries), predicted["test"]
 
 
 def _fit_tables(samples: Samples, constraint: Constraint, settings: Settings, progress: bool) -> list[Fit]:

@@ -16,6 +16,7 @@ from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 
 AREA = 0.2  # share of an image that counts as looked at
+SHARES = ("overlap", "chance", "inside")  # columns that lie in [0, 1]
 FLAT = 1e-5  # relative to the largest value: a map that varies less is constant, but for rounding
 
 
