@@ -14,8 +14,8 @@ ROOT = Path(fairalm.__file__).parent
 #: A module may import from its own layer and from those before it.
 LAYERS = [
     {"arrays", "exceptions", "_coding", "_validation", "console", "progress"},
-    {"files"},
-    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io"},
+    {"files", "folders", "manifest"},
+    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "tree_checks"},
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection"}
     | {"inputs", "parameters"},

@@ -26,17 +26,28 @@ ATTRIBUTES: tuple[Attributes, ...] = get_args(Attributes)
 
 
 def no_such(what: str, name: Any, known: Iterable[str]) -> InputError:
-    """The error for an unknown name, with the nearest known one.
+    """The error for an unknown name, with the nearest known one, whatever its case.
 
-    >>> raise no_such("column", "sexx", ["age", "sex"])
+    >>> raise no_such("column", "sex", ["AGE", "SEX"])
     Traceback (most recent call last):
     ...
-    fairalm.exceptions.InputError: There is no column 'sexx', did you mean 'sex'? There are: age, sex.
+    fairalm.exceptions.InputError: There is no column 'sex', did you mean 'SEX'? There are: AGE, SEX.
     """
     known = list(known)
-    near = difflib.get_close_matches(str(name), known, n=1)
-    hint = f", did you mean {near[0]!r}? There are" if near else "; there are"
+    near = nearest(str(name), known)
+    hint = "; there are" if near is None else f", did you mean {near!r}? There are"
     return InputError(f"There is no {what} {name!r}{hint}{': ' if known else ' '}{', '.join(known) or 'none'}.")
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like this one: the same in another case, else the same but for some letters.
+
+    >>> nearest("Sex", ["race", "SEX", "sax"]), nearest("race_sex", ["Race-Sex"]), nearest("income", ["race"])
+    ('SEX', 'Race-Sex', None)
+    """
+    by_case = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(name.casefold(), by_case, n=1)
+    return by_case[near[0]] if near else None
 
 
 def check_choice(what: str, name: Any, known: Iterable[str]) -> None:

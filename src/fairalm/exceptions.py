@@ -82,6 +82,10 @@ class OptimalityWarning(FairALMWarning):
     """A mixture of the models found is within the tolerance at clearly less error than the model returned."""
 
 
+class ColumnWarning(FairALMWarning):
+    """A column that a model should perhaps not see: a row number, or one that reveals the protected attribute."""
+
+
 class SmallCellWarning(FairALMWarning):
     """A cell (event × group) holds too few rows to judge."""
 

@@ -1,16 +1,14 @@
-"""Files: JSON without NaN, and nothing half-written."""
+"""Files: JSON without NaN, and nothing half-written; :mod:`fairalm.folders` does the same for folders."""
 
 from __future__ import annotations
 
-import errno
 import io
 import json
 import math
 import os
-import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,46 +102,3 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float)):
         return value
     raise InputError(f"A {type(value).__name__} cannot be written as JSON.")
-
-
-def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
-    """Refuse a folder that :func:`new_folder` could not write."""
-    path = Path(path)
-    if path.is_symlink() or path.exists():
-        if not overwrite:
-            raise InputError(f"{path} exists: choose another folder, or pass {{overwrite}}.", overwrite=True)
-        is_run = path.is_dir() and not path.is_symlink() and ((path / METRICS).is_file() or not any(path.iterdir()))
-        if not is_run:
-            raise InputError(f"{path} is not a run of fairalm, so it is not overwritten: choose another folder.")
-    parent = next(folder for folder in path.absolute().parents if folder.exists())
-    for refused, code in ((not parent.is_dir(), errno.ENOTDIR), (not os.access(parent, os.W_OK), errno.EACCES)):
-        if refused:
-            raise OSError(code, os.strerror(code), str(path))
-
-
-@contextmanager
-def new_folder(path: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
-    """Fill a temporary folder that is moved to `path` when the block ends; after an error it is deleted.
-
-    `path` must be free. With `overwrite` it may be a run (a folder that holds a metrics.json) or an empty folder.
-    """
-    path = Path(path)
-    check_new_folder(path, overwrite=overwrite)
-    made = [folder for folder in path.parents if not folder.exists()]  # the nearest first
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        part.mkdir(parents=True)
-        yield part
-        if path.is_dir():
-            old = path.with_name(f"{part.name}.old")
-            path.replace(old)
-            part.replace(path)
-            shutil.rmtree(old)
-        else:
-            part.replace(path)
-    except BaseException:
-        shutil.rmtree(part, ignore_errors=True)
-        for folder in made:
-            with suppress(OSError):  # not empty
-                folder.rmdir()
-        raise

@@ -8,7 +8,9 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d, validate_data
 
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
+from fairalm.measures.weights import check_weights
 
 
 def check_X(model: Any, X: Any, *, reset: bool) -> Any:
@@ -44,3 +46,11 @@ def check_settings(model: Any, checks: list[tuple[str, bool, str]]) -> None:
                 f"The '{name}' parameter of {type(model).__name__} must be {expected}. Got"
                 f" {getattr(model, name)!r} instead."
             )
+
+
+def weights_to_fit(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Weights that a model can be fitted with: as measures need them, and with a sum that a float can hold."""
+    weight = check_weights(sample_weight, n_rows)
+    if weight.max(initial=0.0) > np.finfo(float).max / max(n_rows, 1) ** 2:
+        raise InputError("`sample_weight` adds up to more than a float can hold: divide all weights by the largest.")
+    return weight

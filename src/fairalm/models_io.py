@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath, write_atomic
+from fairalm.tree_checks import check_trees, parts_of
 
 #: Types that models need and skops does not trust by itself. Each was checked: none runs code.
 TRUSTED = (
@@ -61,11 +63,10 @@ def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
 
     try:
         content = Path(path).read_bytes()
-        unknown = skops.io.get_untrusted_types(data=content)
     except FileNotFoundError:
         raise InputError(f"There is no file {path}: check the path.") from None
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise InputError(f"{path} is not a model that fairalm.save wrote.") from error
+    with _reading(path):
+        unknown = skops.io.get_untrusted_types(data=content)
     refused = [name for name in unknown if name not in trusted and not _is_trusted(name)]
     if refused:
         raise InputError(
@@ -73,7 +74,22 @@ def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
             " pass {trusted}.",
             trusted=refused,
         )
-    return _swap(skops.io.loads(content, trusted=unknown), Columns, Columns.frame)
+    with _reading(path):
+        model = _swap(skops.io.loads(content, trusted=unknown), Columns, Columns.frame)
+        check_trees(model)
+    return model
+
+
+@contextmanager
+def _reading(path: AnyPath) -> Iterator[None]:
+    """Turn whatever a damaged file makes its readers raise into a sentence that names the file."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ImportError) and "pip install" in str(error):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"{path} is not a model that this fairalm can read ({reason}).") from error
 
 
 def _check_suffix(path: AnyPath) -> None:
@@ -114,18 +130,5 @@ class Columns:
 
 def _swap(model: Any, kind: type, convert: Any) -> Any:
     """A copy of the model with every part of one type converted; the model itself if it has none."""
-    memo: dict[int, Any] = {id(part): convert(part) for part in _parts(model, kind, set())}
+    memo: dict[int, Any] = {id(part): convert(part) for part in parts_of(model) if isinstance(part, kind)}
     return copy.deepcopy(model, memo) if memo else model
-
-
-def _parts(value: Any, kind: type, seen: set[int]) -> Iterator[Any]:
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if isinstance(value, kind):
-        yield value
-        return
-    if isinstance(value, BaseEstimator):
-        value = vars(value)
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
-        yield from _parts(part, kind, seen)

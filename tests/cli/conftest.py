@@ -67,3 +67,9 @@ def people():
 def table(tmp_path, people):
     people.to_csv(tmp_path / "people.csv", index=False)
     return tmp_path / "people.csv"
+
+
+@pytest.fixture
+def trained(run, table):
+    """A run in the folder r."""
+    assert run("train", table, "--target", "hired", "--protected", "sex", "-o", "r")[0] == 0

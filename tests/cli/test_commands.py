@@ -7,6 +7,7 @@ import pytest
 import fairalm
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
+from fairalm.manifest import write_manifest
 from fairalm.measures import MEASURES, measure_all
 from fairalm.methods import METHODS
 from fairalm.runs.choices import ESTIMATORS
@@ -41,11 +42,6 @@ def test_list_names_everything(run):
     listed = json.loads(run("list", "--json")[1])
     assert list(listed) == ["data sets", "constraints", "methods", "estimators"]
     assert set(listed["methods"]) == {*METHODS, "frontier"}
-
-
-@pytest.fixture
-def trained(run, table):
-    assert run("train", table, "--target", "hired", "--protected", "sex", "-o", "r")[0] == 0
 
 
 @pytest.mark.usefixtures("trained")
@@ -89,6 +85,7 @@ def test_predict_says_when_scikit_learn_differs(run, tmp_path):
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     metrics["versions"]["scikit-learn"] = "1.0"
     (tmp_path / "r" / "metrics.json").write_text(json.dumps(metrics))
+    write_manifest(tmp_path / "r")
     code, _, err = run("predict", "r", "people.csv", "-o", "out.csv")
     assert code == 0
     assert err.startswith("Warning: the model was trained with scikit-learn 1.0;")

@@ -52,7 +52,7 @@ def edited(name, people):
             "missing group",
             "5 of 600 rows have no value in the protected column (sex): fill them, or pass --missing drop",
         ),
-        ("three labels", "y has 3 labels ('no', 'perhaps', 'yes')"),
+        ("three labels", "Target column 'hired' has 3 labels ('no', 'perhaps', 'yes'): say with --positive which one"),
         ("missing label", "y has 5 missing values"),
         ("infinite", "Column 'skill' has 5 infinite values"),
     ],
@@ -104,7 +104,7 @@ def test_files(run, people, tmp_path):
         "header.csv": "has 0 rows",
         "binary.csv": "is not text",
         "binary.parquet": "cannot be read as Parquet",
-        "people.xlsx": "only .csv and .parquet",
+        "people.xlsx": "only .csv, .csv.gz, .csv.bz2, .csv.xz and .parquet",
         "adlt": "There is no file or data set 'adlt', did you mean 'adult'?",
         "[red]x[/red].csv": "There is no file [red]x[/red].csv",
     }.items():

@@ -31,7 +31,8 @@ def test_what_is_printed_and_written(done, tmp_path):
     assert "Constraint on the test people" in out
     assert "no classifier within the limits" in " ".join(out.split())
     names = {path.name for path in (tmp_path / "r").iterdir()}
-    assert names == {"model.skops", "config.json", "frontier.csv", "metrics.json", "frontier.png", "report.html"}
+    files = {"model.skops", "config.json", "frontier.csv", "metrics.json", "manifest.json"}
+    assert names == files | {"frontier.png", "report.html"}
     assert (tmp_path / "r" / "frontier.png").read_bytes()[1:4] == b"PNG"
     curve = pd.read_csv(tmp_path / "r" / "frontier.csv")
     assert len(curve) == 20

@@ -67,6 +67,7 @@ def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estima
         "config.json",
         "history.csv",
         "history.json",
+        "manifest.json",
         "metrics.json",
         "model.pt",
         "plain",

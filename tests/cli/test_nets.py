@@ -26,6 +26,7 @@ def test_a_net_on_a_table(run, table, tmp_path):
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == [
         "config.json",
         "history.csv",
+        "manifest.json",
         "metrics.json",
         "model.skops",
         "report.html",
@@ -102,6 +103,9 @@ def test_a_killed_run_goes_on_to_the_same_end(run, table, tmp_path, signal_name)
     code, _, err = run("train", table, *options, "-o", "r")
     assert code == 2
     assert "pass --resume" in err
+    code, _, err = run("train", table, *options, "-o", "r", "--resume", "--seed", 5)
+    assert code == 2
+    assert "in the checkpoint of" in err
     code, _, err = run("train", table, *options, "-o", "r", "--resume")
     assert code == 0, err
     code, _, err = run("train", table, *options, "-o", "whole")

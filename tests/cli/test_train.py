@@ -21,7 +21,7 @@ def test_a_run_on_a_shipped_data_set(run, tmp_path):
     assert all(line.startswith("Warning: ") for line in err.splitlines())
     folder = tmp_path / "runs" / "german-equal-opportunity-secant"
     assert {p.name for p in folder.iterdir()} == {
-        *("model.skops", "config.json", "history.csv", "metrics.json", "report.html")
+        *("model.skops", "config.json", "history.csv", "metrics.json", "manifest.json", "report.html")
     }
     assert [p.name for p in folder.parent.iterdir()] == [folder.name]
 
@@ -33,7 +33,7 @@ def test_metrics_and_files_agree(run, table, tmp_path, people):
     printed = json.loads(out)
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert printed == {"run": "r", **metrics}
-    assert metrics["schema"] == 1
+    assert metrics["schema"] == 2
     assert metrics["data"]["rows"] == 600
     counts = pd.crosstab(people["sex"], people["hired"])
     assert metrics["data"]["groups"] == {g: counts.loc[g].to_dict() for g in ("F", "M")}

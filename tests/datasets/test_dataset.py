@@ -1,5 +1,7 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from fairalm.datasets import Dataset, load_adult, load_german
@@ -66,7 +68,7 @@ def test_positive_is_chosen_by_value_or_by_text(table):
         ({"target": "hired", "protected": "sex", "drop": ["zzz"]}, "no column 'zzz'; there are: id, age"),
         ({"target": "hired", "protected": "hired"}, "'hired' is named twice"),
         ({"target": "hired", "protected": []}, "No protected column"),
-        ({"target": "age", "protected": "sex"}, r"'age': Only binary.*has 4 labels \(20, 30, 40, 50\)"),
+        ({"target": "age", "protected": "sex"}, r"'age' has 4 labels \(20, 30, 40, 50\): say with positive"),
         ({"target": "hired", "protected": "sex", "positive": "maybe"}, "'maybe'.*'no' and 'yes'"),
         ({"target": "hired", "protected": "sex", "drop": ["id", "age", "race"]}, "No column is left"),
     ],
@@ -127,3 +129,24 @@ def test_describe_of_many_long_groups_stays_short():
     text = Dataset.from_frame(rows, target="y", protected="g").describe()
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "and 28 smaller groups" in text
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def test_frames_of_other_packages(table, convert):
+    roles = {"target": "hired", "protected": "sex", "drop": "id"}
+    ours = Dataset.from_frame(convert(table.reset_index(drop=True)), **roles)
+    pd.testing.assert_frame_equal(ours.frame, Dataset.from_frame(table, **roles).frame)
+    assert ours.y.tolist() == [0, 1, 1, 0]
+
+
+def test_one_label_against_the_rest(table):
+    table = table.assign(hired=[1, 2, 3, 2])
+    data = Dataset.from_frame(table, target="hired", protected="sex", positive=2)
+    assert data.positive == "2"
+    assert data.y.tolist() == [0, 1, 0, 1]
+    assert data.frame["hired"].tolist() == ["not 2", "2", "not 2", "2"]
+    assert table["hired"].tolist() == [1, 2, 3, 2]
+    with pytest.raises(InputError, match=r"positive=4 is not a label of 'hired': it has 3 \(1, 2, 3\)"):
+        Dataset.from_frame(table, target="hired", protected="sex", positive=4)
+    with pytest.raises(InputError, match="1 missing"):
+        Dataset.from_frame(table.assign(hired=[1, 2, 3, None]), target="hired", protected="sex", positive=2)

@@ -173,6 +173,28 @@ def test_a_stopped_run_goes_on_to_the_same_end(tmp_path):
         assert (again.parameters_[name] == value).all()
 
 
+@pytest.mark.parametrize(
+    ("rows", "settings", "named"),
+    [
+        ({}, {"random_state": 5}, "random_state is"),
+        ({}, {"random_state": None}, "random_state is"),
+        ({}, {"batch_size": 257}, "batch_size is"),
+        ({}, {"constraint": EqualOpportunity(tol=1.0, target=0)}, "data is 1500 rows"),
+        ({"y": lambda y: np.roll(y, 1)}, {}, "data is 1500 rows"),
+        ({"X": lambda X: X + 0.001}, {}, "data is 1500 rows"),
+        ({"sensitive_features": lambda group: np.roll(group, 1)}, {}, "data is 1500 rows"),
+    ],
+)
+def test_a_run_resumes_only_with_its_own_rows_and_seed(tmp_path, rows, settings, named):
+    """With another seed the split differs: the net would go on with rows that it is then tested on."""
+    given = dict(zip(("X", "y", "sensitive_features"), people(), strict=True))
+    own = {"constraint": EqualOpportunity(tol=1.0), "random_state": 0, "epochs": 1, "folder": tmp_path}
+    NetClassifier(**own).fit(**given)
+    given |= {name: change(given[name]) for name, change in rows.items()}
+    with pytest.raises(InputError, match=named):
+        NetClassifier(**{**own, **settings}, resume=True).fit(**given)
+
+
 class StopAfter:
     """A transformer that stops the run before it has begun: nothing may be left behind."""
 

@@ -1,14 +1,16 @@
 import json
+import sys
 
+import huggingface_hub as hub
 import pytest
 
+from fairalm.exceptions import FairALMWarning
 from fairalm.measures import Measure
 from fairalm.report.card import escape, model_card
 from fairalm.report.facts import gather
 
 
 def test_the_hub_reads_it(trained, nasty):
-    hub = pytest.importorskip("huggingface_hub")
     for run in (trained, nasty):
         metrics = json.loads((run / "metrics.json").read_text())
         text = model_card(gather([run]))
@@ -20,8 +22,19 @@ def test_the_hub_reads_it(trained, nasty):
         assert figures["error"] == pytest.approx(test["error"]["value"], abs=1e-5)
         if run == trained:
             assert figures["deo"] == pytest.approx(test["deo"]["value"], abs=1e-5)
+            ends = next(result.metric_args for result in data.eval_results if result.metric_type == "deo")
+            assert ends == pytest.approx({end: test["deo"][end] for end in ("low", "high")}, abs=1e-5)
             assert escape(str(Measure("deo", **test["deo"]))) in text
         assert f"**{metrics['constraint']['verdict'].capitalize()}.**" in text
+
+
+def test_without_the_hub(trained, monkeypatch):
+    with_metadata = model_card(gather([trained]))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.warns(FairALMWarning, match=r'pip install "fairalm\[hub\]"'):
+        text = model_card(gather([trained]))
+    assert text.startswith("# ")
+    assert with_metadata.endswith(text)
 
 
 def test_names_are_text(nasty):

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 import fairalm
 from fairalm import FairALMWarning, InputError, L2Penalty
 from fairalm.files import read_json
+from fairalm.manifest import write_manifest
 from fairalm.runs import Predictions, Settings, Source, audit, compare, predict, run
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairalm.exceptions.FairALMWarning")
@@ -51,6 +52,7 @@ def test_predict_warns_of_another_scikit_learn(table, tmp_path):
     run(Source(table, "hired", "sex"), Settings(max_iter=1)).save(tmp_path / "run")
     metrics = tmp_path / "run" / "metrics.json"
     metrics.write_text(metrics.read_text().replace('"scikit-learn": "', '"scikit-learn": "0.'))
+    write_manifest(tmp_path / "run")
     with pytest.warns(FairALMWarning, match="was trained with scikit-learn 0"):
         predict(tmp_path / "run", table)
 

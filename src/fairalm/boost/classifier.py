@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray, IntArray
@@ -18,7 +18,7 @@ from fairalm.boost.table import ENOUGH, Table
 from fairalm.cells import Rows
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError, NoBetterThanConstantWarning, ToleranceWarning
-from fairalm.inputs import check_settings, check_X, check_y
+from fairalm.inputs import check_settings, check_X, check_y, weights_to_fit
 from fairalm.methods import Method, Unconstrained
 from fairalm.moments import Moments
 from fairalm.parameters import MethodEstimator
@@ -129,7 +129,7 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         y = check_y(self, y, n)
         settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
         groups = encode_groups(sensitive_features, n_rows=n, **settings)
-        weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weight = np.ones(n) if sample_weight is None else weights_to_fit(sample_weight, n)
         self.classes_ = np.unique(y)
         positive, _ = check_binary(y, target=self._constraint().target)
         mask = None if heldout is None else np.asarray(heldout)

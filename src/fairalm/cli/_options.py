@@ -24,17 +24,25 @@ from fairalm.sklearn.classifier import PREDICTORS
 
 Protected = Option(metavar="COL", help="Protected column. May be given twice or more, see --attributes.")
 CrossedProtected = Option(metavar="COL", help="Protected column. Given twice or more, the columns are crossed.")
-FILES = "A .csv or .parquet file, a folder of .parquet files"
+FILES = "A .csv (also .csv.gz) or .parquet file, a folder of .parquet files"
 Data = Annotated[str, Argument(metavar="DATA", help=f"{FILES}, or one of: {', '.join(names())}.")]
 Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
+Mlflow = Annotated[
+    bool, Option("--mlflow", help="Log the run to MLflow too: settings, figures and the folder, with the model in it.")
+]
 OutFile = Annotated[Path | None, Option("-o", "--out", metavar="FILE", help="File to write as well.")]
 NewRun = Annotated[
     Path | None,
     Option("-o", "--out", metavar="RUN", help="Folder to write.", show_default="runs/DATA-CONSTRAINT-METHOD"),
 ]
 RunFolder = Annotated[Path, Argument(metavar="RUN", help="Folder that fairalm train or frontier wrote.")]
+Encoding = Annotated[str | None, Option(metavar="NAME", help="Encoding of .csv files, such as latin-1 or cp1252.")]
+Separator = Annotated[
+    str | None, Option("--sep", metavar="CHAR", help="Separator of .csv files: one character, such as ';', or tab.")
+]
+Decimal = Annotated[str | None, Option(metavar=".|,", help="Decimal mark of .csv files.")]
 EPOCHS = f"{nets.EPOCHS}; for images, {images.EPOCHS}"
 BATCH_SIZE = f"{nets.BATCH_SIZE}; for images, {images.BATCH_SIZE}"
 OWN = "or module:Class of your own"
@@ -50,12 +58,14 @@ def number(kind: Any, help: str, **more: Any) -> Any:
     return Annotated[kind, Option(metavar="X" if kind in (float, float | None) else "N", help=help, **more)]
 
 
+#: How .csv files are written.
+CSV: dict[str, Any] = {"encoding": Encoding, "sep": Separator, "decimal": Decimal}
 #: Options of :class:`fairalm.runs.Source`.
 SOURCE: dict[str, Any] = {
     "data": Data,
-    "target": text("COL", "Column of the label, with two values. A data set by name has its own."),
+    "target": text("COL", "Column of the label: two values, or more with --positive. A data set by name has its own."),
     "protected": Annotated[list[str] | None, CrossedProtected],
-    "positive": text("VALUE", "Label that counts as positive. Default: the larger, 1 or 'yes'."),
+    "positive": text("VALUE", "Label that counts as positive, against all others. Default: the larger, 1 or 'yes'."),
     "drop": Annotated[
         list[str] | None,
         Option(metavar="COL", help="Leave a column out, such as an id or what is known only afterwards."),
@@ -75,6 +85,8 @@ SOURCE: dict[str, Any] = {
     ),
     "rows": number(int | None, "Read a random sample of N rows; of files, .parquet only.", min=1),
     "merge_below": number(int | None, "Merge groups of fewer than N rows into 'other'.", min=1),
+    **CSV,
+    "rows_are": text("WORD", "What the rows are, in the plural: people, birds, loans."),
     "data_dir": text("DIR", "Folder with the official files of a data set by name."),
     "download": Annotated[bool, Option("--download", help="Fetch 'law', which is not shipped, if it is not there.")],
 }

@@ -16,6 +16,7 @@ import typer
 from fairalm._validation import Groups
 from fairalm.console import is_terminal, print_table, say
 from fairalm.constraints import Constraint
+from fairalm.datasets import name_of
 from fairalm.exceptions import InputError
 from fairalm.files import new_file, to_json
 from fairalm.measures.text import percent
@@ -39,20 +40,22 @@ def count(number: int, noun: str) -> str:
 
 
 def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
-    """Print how many people there are by group, then some lines, then the constraint."""
-    positive, parts = samples.data.y, samples.groups.apart
+    """Print how many rows there are by group, then some lines, then the constraint."""
+    positive, parts, rows_are = samples.data.y, samples.groups.apart, samples.rows_are
     weight = np.ones(len(positive)) if samples.weights is None else samples.weights
     share = percent(np.average(positive, weights=weight))
     say(
-        f"{samples.data.name}: {len(positive):,} people, {share} with {samples.label}; protected:"
+        f"{samples.data.name}: {len(positive):,} {rows_are}, {share} with {samples.label}; protected:"
         f" {', '.join(samples.data.protected)}."
     )
+    if samples.positive_guessed:
+        say(f"The positive label, {samples.label}, is a guess, the larger of the two: name it with --positive.")
     if samples.n_dropped:
-        say(f"Left out: {samples.n_dropped:,} people without a protected value.")
+        say(f"Left out: {samples.n_dropped:,} {rows_are} without a protected value.")
     if samples.weight is not None:
         say(weight_sentence(samples.weight))
     print_table(
-        ["group", "people", "share", samples.label],
+        ["group", rows_are, "share", samples.label],
         [
             (name, f"{size:,}", percent(own.sum() / weight.sum()), percent(own @ positive / own.sum()))
             for part in parts
@@ -91,7 +94,7 @@ def new_run(out: Path | None, source: Source, settings: Settings) -> Path:
     """The folder of a run: the given one, or one named after what is trained."""
     if out is not None:
         return out
-    name, chosen = re.sub(r"[^\w.-]+", "-", Path(source.data).stem), settings.to_dict()
+    name, chosen = re.sub(r"[^\w.-]+", "-", name_of(source.data)), settings.to_dict()
     return Path("runs") / f"{name}-{chosen['constraint']}-{chosen['method']}"
 
 
@@ -143,7 +146,7 @@ def write_picture(run: Path, picture: Path) -> str:
     try:
         facts = gather([run])
         curve = facts["frontier"]
-        title = f"{facts['title']} {curve['title']} Training people, out of fold, with 95 % intervals."
+        title = f"{facts['title']} {curve['title']} Training {facts['rows_are']}, out of fold, with 95 % intervals."
         if curve["outside"]:
             title += f" Above the picture: {'; '.join(curve['outside'])}."
         write_figure(picture, facts, "frontier", title=title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import shlex
 import warnings
 from typing import Any
 
@@ -15,9 +16,9 @@ from fairalm.exceptions import FairALMWarning, InputError
 
 EXIT_CODES = (
     "Exit codes: 0 done, whether or not the constraint is met; 2 the input or an option cannot be used, and one"
-    " sentence on stderr says why; 1 anything unexpected, which is worth reporting as a bug."
+    " sentence on stderr says why; 130 interrupted; 1 anything unexpected, which is worth reporting as a bug."
 )
-USER_ERROR = 2
+USER_ERROR, INTERRUPTED = 2, 130
 #: command -> one line of help, in the order of the root's help
 COMMANDS = {
     "demo": "Show every method at work on shipped data, in a table and a figure.",
@@ -29,6 +30,8 @@ COMMANDS = {
     "report": "Write one page about one or more runs, to read, to mail and to print.",
     "card": "Write a model card in Markdown, as the Hugging Face hub reads it.",
     "cam": "Show where nets look, and measure it.",
+    "check": "Check that every file of a run is as it was written.",
+    "clean": "Remove what killed commands left in a folder.",
     "list": "List data sets, constraints, methods and estimators by name.",
 }
 
@@ -70,6 +73,9 @@ class Commands(TyperGroup):
             warnings.showwarning = show_warning
             try:
                 return super().invoke(ctx)
+            except KeyboardInterrupt:
+                _say_error("Interrupted.")
+                raise typer.Exit(INTERRUPTED) from None
             except BrokenPipeError:
                 raise  # the reader left, as in `fairalm list | head -1`: typer ends quietly
             except InputError as error:
@@ -92,13 +98,14 @@ def keep_examples(command: Any) -> str:
 def as_option(parameter: str, value: Any) -> str:
     """A parameter as the command line spells it.
 
-    >>> as_option("missing", "drop"), as_option("merge_below", None), as_option("download", True)
-    ('--missing drop', '--merge-below', '--download')
+    >>> as_option("missing", "drop"), as_option("sep", ";"), as_option("merge_below", None), as_option("download", True)
+    ('--missing drop', "--sep ';'", '--merge-below', '--download')
     """
     option = "--" + parameter.replace("_", "-")
     if value is None or value is True or value is ...:
         return option
-    return " ".join(f"{option} {each}" for each in (value if isinstance(value, (list, tuple)) else [value]))
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return " ".join(f"{option} {shlex.quote(str(each))}" for each in values)
 
 
 def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

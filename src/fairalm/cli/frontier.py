@@ -12,12 +12,13 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
 from fairalm.cli.train import PAGE, show_figures, show_question
-from fairalm.files import check_new_folder
+from fairalm.folders import check_new_folder
 from fairalm.measures import definition_of
 from fairalm.measures.text import percent, points, with_interval
 from fairalm.runs import FrontierSettings, Run, Source
 from fairalm.runs import run as train_models
 from fairalm.runs.frontier import Curve
+from fairalm.runs.tracking import check_mlflow, log_run
 
 PICTURE = "frontier.png"
 SHOWN = {"tol": (0.0, 0.01, 0.02, 0.05, 0.1, 0.2), "ratio": (1.0, 0.95, 0.9, 0.8, 0.7, 0.5)}  # rows of the table
@@ -31,6 +32,7 @@ def frontier(
     settings: FrontierSettings,
     out: opt.NewRun = None,
     overwrite: opt.Overwrite = False,
+    mlflow: opt.Mlflow = False,
     as_json: opt.Json = False,
 ) -> None:
     """Fit once, see the whole trade-off, and choose a point of it.
@@ -60,6 +62,8 @@ def frontier(
     """
     out = output.new_run(out, source, settings)
     check_new_folder(out, overwrite=overwrite)
+    if mlflow:
+        check_mlflow()
     shown: Any = {"progress": console.is_terminal(), "command": opt.typed(context)}
     done = train_models(source, settings, **shown)
     done.save(out, overwrite=overwrite)
@@ -67,6 +71,7 @@ def frontier(
     page = output.write_report(out, out / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
+    logged = f"MLflow: run {log_run(out)}" if mlflow else ""
     if as_json:
         output.print_json({"run": out, **done.metrics()})
         return
@@ -78,6 +83,8 @@ def frontier(
     console.say_path(f"Written to {out}: model.skops, config.json, frontier.csv, metrics.json")
     console.say_path(picture)
     console.say_path(page)
+    if mlflow:
+        console.say_path(logged)
 
 
 def _show_curve(done: Run, curve: Curve) -> None:

@@ -35,6 +35,9 @@ def predict(
             metavar="TYPE", help="Accept a type of your own in the model, such as my_module.MyConstraint; repeatable."
         ),
     ] = None,
+    encoding: opt.Encoding = None,
+    sep: opt.Separator = None,
+    decimal: opt.Decimal = None,
     overwrite: opt.Overwrite = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -42,7 +45,8 @@ def predict(
 
     What you get: OUT, with the table's columns and after them prediction (a label, as in the training table) and,
     where the model has one, score (of the positive label; it orders people, and is no calibrated probability). The
-    protected column is needed only if the model was trained with it.
+    protected column is needed only if the model was trained with it. A .csv file is read as the training table was,
+    unless --encoding, --sep or --decimal say otherwise; OUT is UTF-8 with commas.
 
     A run of fairalm frontier holds every point of its curve: --tol, --ratio, --acceptance, --cost-fp, --cost-fn and
     --floor choose another one than the run's own, without training. What you leave out stays as the run has it.
@@ -53,8 +57,10 @@ def predict(
       fairalm predict runs/curve new_people.csv --acceptance 0.3 -o accepted.csv
     """
     check_out(out, (".csv", ".parquet"), overwrite)
+    given = {"encoding": encoding, "sep": sep, "decimal": decimal}
+    csv = {name: value for name, value in given.items() if value is not None}
     with working(f"predicting {data}"):
-        count = _Count(predict_batches(run, data, choice, trusted=trusted or ()))
+        count = _Count(predict_batches(run, data, choice, trusted=trusted or (), **csv))
         write_table(out, count)
     config = read_json(run / "config.json")
     n_rows = sum(count.labels.values())
@@ -62,7 +68,8 @@ def predict(
     if as_json:
         print_json({"out": out, "rows": n_rows, "positive": config["positive"], "share": share})
         return
-    say_path(f"{n_rows:,} people, {percent(share)} predicted {config['target']} = {config['positive']}.")
+    label = f"{config['target']} = {config['positive']}"
+    say_path(f"{n_rows:,} {config['rows_are']}, {percent(share)} predicted {label}.")
     say_path(f"Written to {out}: the columns of {data}, prediction{', score' if count.has_score else ''}")
 
 

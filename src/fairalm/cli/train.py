@@ -12,7 +12,7 @@ from fairalm import console
 from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
-from fairalm.files import check_new_folder
+from fairalm.folders import check_new_folder
 from fairalm.measures import MEASURES
 from fairalm.measures.definitions import definition_of
 from fairalm.measures.text import percent, with_interval
@@ -23,6 +23,7 @@ from fairalm.runs import Run, Settings, Source
 from fairalm.runs import run as train_models
 from fairalm.runs.choices import NETS
 from fairalm.runs.nets import torchrun
+from fairalm.runs.tracking import check_mlflow, log_run
 
 PAGE = "report.html"
 
@@ -37,6 +38,7 @@ def train(
     ] = False,
     out: opt.NewRun = None,
     overwrite: opt.Overwrite = False,
+    mlflow: opt.Mlflow = False,
     as_json: opt.Json = False,
 ) -> None:
     """Train a fair model and measure it on rows it has not seen.
@@ -64,6 +66,8 @@ def train(
     """
     out = output.new_run(out, source, settings)
     check_new_folder(out, overwrite=overwrite)
+    if mlflow:
+        check_mlflow()
     checkpoint = out.with_name(f"{out.name}.checkpoint") if settings.estimator in NETS else None
     with torchrun(settings) as is_first:
         shown: Any = {"progress": console.is_terminal(), "command": opt.typed(context)}
@@ -74,6 +78,7 @@ def train(
         page = output.write_report(out, out / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
+    logged = f"MLflow: run {log_run(out)}" if mlflow else ""
     if as_json:
         output.print_json({"run": out, **done.metrics()})
         return
@@ -84,6 +89,8 @@ def train(
     rounds = "frontier.csv" if settings.is_frontier else "history.csv"
     console.say_path(f"Written to {out}: {model}, config.json, {rounds}, metrics.json")
     console.say_path(page)
+    if mlflow:
+        console.say_path(logged)
 
 
 def _where(done: Run) -> str:

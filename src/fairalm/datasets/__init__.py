@@ -12,8 +12,9 @@ environment variable FAIRALM_DATA, else in the cache.
 
 from fairalm.datasets._adult import load_adult
 from fairalm.datasets._batches import FrameTable, Table
+from fairalm.datasets._checks import name_of
 from fairalm.datasets._compas import load_compas
-from fairalm.datasets._dataset import Dataset
+from fairalm.datasets._dataset import Dataset, one_against_rest
 from fairalm.datasets._german import load_german
 from fairalm.datasets._law import load_law
 from fairalm.datasets._parquet_table import ParquetTable
@@ -34,7 +35,9 @@ __all__ = [
     "load_compas",
     "load_german",
     "load_law",
+    "name_of",
     "names",
+    "one_against_rest",
     "open_table",
     "preprocess",
     "read_table",

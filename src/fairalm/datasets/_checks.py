@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,19 +13,33 @@ import pandas as pd
 
 from fairalm.exceptions import InputError
 
-CSV: dict[str, Any] = {"encoding": "utf-8-sig", "low_memory": False}  # how pandas reads it
+COMPRESSED = (".gz", ".bz2", ".xz")  # after .csv
 
 
 def suffix_of(path: Path) -> str:
-    """The suffix of a file that can be read, ".csv" or ".parquet"."""
-    suffix = path.suffix.lower()
+    """The suffix of a file that can be read, ".csv" or ".parquet"; that of a compression is left out."""
+    suffix = _uncompressed(path).suffix.lower()
     if not path.exists():
         raise InputError(f"There is no file {path}: check the path.")
-    if suffix not in (".csv", ".parquet"):
-        raise InputError(f"{path} ends in {suffix!r}: only .csv and .parquet files can be read.")
+    if suffix != ".csv" and path.suffix.lower() != ".parquet":
+        known = ", ".join((".csv", *(f".csv{end}" for end in COMPRESSED)))
+        raise InputError(f"{path} ends in {path.suffix!r}: only {known} and .parquet files can be read.")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty: it needs a header and at least one row.")
     return suffix
+
+
+def name_of(path: str | os.PathLike[str]) -> str:
+    """The name of a file without its suffixes.
+
+    >>> name_of("data/people.csv.gz"), name_of("people.2024.parquet"), name_of("adult")
+    ('people', 'people.2024', 'adult')
+    """
+    return _uncompressed(Path(path)).stem
+
+
+def _uncompressed(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
 
 
 def check_frame(frame: pd.DataFrame, name: str) -> None:
@@ -39,47 +53,17 @@ def check_frame(frame: pd.DataFrame, name: str) -> None:
 
 def check_names(columns: list[Any], name: str) -> None:
     """Refuse column names that are not text, or the same."""
-    _check_distinct(columns, name)
+    check_distinct(columns, name)
     numbered = [c for c in columns if not isinstance(c, str)]
     if numbered:
         raise InputError(f"{name} has a column named {numbered[0]!r}: column names must be text, rename it.")
 
 
-def _check_distinct(columns: list[str], name: str) -> None:
+def check_distinct(columns: list[str], name: str) -> None:
+    """Refuse column names that are the same."""
     repeated = ", ".join(repr(c) for c, times in Counter(columns).items() if times > 1)
     if repeated:
         raise InputError(f"{name} has columns of the same name ({repeated}): rename them.")
-
-
-@contextmanager
-def reading_csv(path: Path) -> Iterator[None]:
-    """Check the header of a .csv file, and turn the errors of reading it into sentences that name it."""
-    with path.open("rb") as raw:
-        if b"\0" in raw.read(65536):
-            raise InputError(f"{path} is not text: save it as CSV UTF-8.")
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = (row for row in csv.reader(file) if row)
-            _check_header(next(rows, []), next(rows, []), path)
-        yield
-    except InputError:
-        raise
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text: save it as CSV UTF-8.") from error
-    except (csv.Error, ValueError) as error:
-        raise InputError(f"{path} cannot be read as CSV ({str(error).strip()}).") from error
-
-
-def _check_header(header: list[str], first: list[str], path: Path) -> None:
-    """Refuse what pandas would rename or misread without a word."""
-    if len(header) == 1 and any(mark in header[0] for mark in ";\t|"):
-        raise InputError(f"{path} is not separated by commas (header {header[0]!r}): save it with commas.")
-    if not all(column.strip() for column in header):
-        # a row number saved by mistake would become a feature
-        raise InputError(f"{path} has a column without a name: name it, or save without row numbers.")
-    _check_distinct(header, str(path))
-    if len(first) > len(header):
-        raise InputError(f"{path} has {len(header)} names in its header but {len(first)} values in a row.")
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +76,7 @@ def schema_of(path: Path) -> Any:
     import pyarrow.parquet
 
     schema = pyarrow.parquet.read_schema(path)
-    _check_distinct(schema.names, str(path))
+    check_distinct(schema.names, str(path))
     return schema
 
 

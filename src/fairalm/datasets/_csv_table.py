@@ -11,17 +11,18 @@ from typing import Any
 import pandas as pd
 
 from fairalm.datasets._batches import Batch, Table, coded_columns
-from fairalm.datasets._checks import CSV, check_frame, reading_csv
+from fairalm.datasets._checks import check_frame
+from fairalm.datasets._csv_format import OPENERS, CsvFormat
 from fairalm.exceptions import InputError
 
 
 class CsvTable(Table):
     """A .csv file, read as text: the type of a column is known when all of its values are."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        with reading_csv(path):
-            head = pd.read_csv(path, nrows=1, dtype=str, **CSV)
+    def __init__(self, path: Path, form: CsvFormat) -> None:
+        self.path, self.form = path, form
+        with form.reading(path):
+            head = pd.read_csv(path, nrows=1, dtype=str, **form.options)
         check_frame(head, str(path))
         self.names = tuple(head.columns)
 
@@ -29,19 +30,21 @@ class CsvTable(Table):
     def n_rows(self) -> int:
         """As many lines as the first ones suggest."""
         with self.path.open("rb") as file:
-            lines = file.read(2**20)
-        return int(self.path.stat().st_size * lines.count(b"\n") / len(lines))
+            opener = OPENERS.get(self.path.suffix.lower())
+            lines = (file if opener is None else opener(file)).read(2**20)
+            return int(self.path.stat().st_size * lines.count(b"\n") / file.tell())  # which counts packed bytes
 
     def head(self, columns: Sequence[str]) -> pd.DataFrame:
         """The first rows."""
-        with reading_csv(self.path):
-            frame: pd.DataFrame = pd.read_csv(self.path, nrows=self.HEAD, **CSV)[list(columns)]
+        with self.form.reading(self.path):
+            frame: pd.DataFrame = pd.read_csv(self.path, nrows=self.HEAD, **self.form.options)[list(columns)]
         return frame
 
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
         """Read the file; all columns of a batch, because pandas finds rows that are too long only then."""
         types = {name: str for name in self.names if name != numbers or name in columns}
-        with reading_csv(self.path), pd.read_csv(self.path, chunksize=self.BATCH, dtype=types, **CSV) as chunks:
+        options: Any = {"chunksize": self.BATCH, "dtype": types, **self.form.options}
+        with self.form.reading(self.path), pd.read_csv(self.path, **options) as chunks:
             for chunk in chunks:
                 own = None if numbers is None else chunk[numbers]
                 coded = coded_columns(chunk, columns)
@@ -57,8 +60,8 @@ class CsvTable(Table):
                 f"{{rows}} is for .parquet files, of which a sample can be read, not for {self.path}: leave it out.",
                 rows=rows,
             )
-        with reading_csv(self.path):
-            frame: pd.DataFrame = pd.read_csv(self.path, **CSV)[list(columns)]
+        with self.form.reading(self.path):
+            frame: pd.DataFrame = pd.read_csv(self.path, **self.form.options)[list(columns)]
         return frame
 
     def typed(self, column: str, values: Sequence[Any]) -> pd.Series[Any]:
@@ -67,4 +70,4 @@ class CsvTable(Table):
         writer = csv.writer(text, quoting=csv.QUOTE_ALL)
         writer.writerows([[column], *([value] for value in values)])
         text.seek(0)
-        return pd.read_csv(text, low_memory=False)[column]
+        return pd.read_csv(text, low_memory=False, decimal=self.form.decimal)[column]

@@ -81,7 +81,7 @@ class Dataset(LabelledRows):
     @classmethod
     def from_frame(
         cls,
-        frame: pd.DataFrame,
+        frame: Any,
         *,
         target: str,
         protected: str | Sequence[str],
@@ -93,15 +93,16 @@ class Dataset(LabelledRows):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            One row per person.
+        frame : data frame
+            One row per person. A frame of polars or pyarrow is converted.
         target : str
-            Column of the label; exactly two values, none missing.
+            Column of the label; two values, or more with `positive`; none missing.
         protected : str or sequence of str
             One or several protected columns.
         positive : object, optional
             The label that counts as 1, by value or as text ("1" finds 1). Default: the larger of the two in
-            sort order: 1 rather than 0, "yes" rather than "no".
+            sort order: 1 rather than 0, "yes" rather than "no". If there are more than two labels, all others become
+            one: "B" against "not B".
         drop : str or sequence of str
             Columns to leave out: row numbers, names, what is known only after the label.
         name : str
@@ -114,6 +115,8 @@ class Dataset(LabelledRows):
         >>> data.features, data.positive, data.y.tolist()
         (('age',), 'yes', [0, 1])
         """
+        if not isinstance(frame, pd.DataFrame) and hasattr(frame, "to_pandas"):  # polars and pyarrow
+            frame = frame.to_pandas()
         check_frame(frame, "The table")
         protected, drop = _as_tuple(protected), _as_tuple(drop)
         for column in (target, *protected, *drop):
@@ -128,7 +131,8 @@ class Dataset(LabelledRows):
         if not features:
             raise InputError("No column is left as a feature: all are target, protected or dropped.")
         frame = frame[[c for c in frame.columns if c not in drop]].reset_index(drop=True)
-        return cls(name, frame, target, _positive(frame[target], positive), protected, features)
+        labels, positive = _labels(frame[target], positive)
+        return cls(name, frame.assign(**{target: labels}), target, positive, protected, features)
 
     @property
     def X(self) -> pd.DataFrame:
@@ -183,15 +187,39 @@ def _as_tuple(columns: str | Sequence[str]) -> tuple[str, ...]:
     return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
-def _positive(labels: pd.Series[Any], positive: Any) -> Any:
-    """Return the label that counts as 1, after checking that there are two."""
+def one_against_rest(labels: pd.Series[Any], positive: Any) -> pd.Series[Any]:
+    """One label against all others, as text; a missing one stays missing.
+
+    >>> one_against_rest(pd.Series([1, 2, 3, 2]), 2).tolist()
+    ['not 2', '2', 'not 2', '2']
+    """
+    is_positive = labels.astype(str) == str(positive)
+    return is_positive.map({True: str(positive), False: f"not {positive}"}).where(labels.notna())
+
+
+def _labels(labels: pd.Series[Any], positive: Any) -> tuple[pd.Series[Any], Any]:
+    """Two labels, and the one that counts as 1."""
+    values = sorted(labels.unique().tolist(), key=str)
+    if len(values) > 2 and not labels.isna().any():
+        shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+        if positive is None:
+            raise InputError(
+                f"Target column {labels.name!r} has {len(values)} labels ({shown}): say with {{positive}} which one"
+                " to predict, against the rest.",
+                positive=None,
+            )
+        if str(positive) not in map(str, values):
+            raise InputError(
+                f"{{positive}} is not a label of {labels.name!r}: it has {len(values)} ({shown}).", positive=positive
+            )
+        return one_against_rest(labels, positive), str(positive)
     try:
         _, (low, high) = check_binary(labels)
     except InputError as error:
         raise InputError(f"Target column {labels.name!r}: {error}") from error
     for label in (low, high):
         if positive is not None and (label == positive or str(label) == str(positive)):
-            return label
+            return labels, label
     if positive is None:
-        return high
+        return labels, high
     raise InputError(f"{{positive}} is not a label of {labels.name!r}: it has {low!r} and {high!r}.", positive=positive)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -181,6 +182,7 @@ class NetClassifier(ClassifierMixin, MethodEstimator):
                 scheduler=cosine_decay(optimizer, self.epochs),
                 folder=self.folder,
                 checkpoint_every=None if self.folder is None else CHECKPOINT_EVERY,
+                about=None if self.folder is None else self._about(columns, seed),
                 device=device,
                 progress=self.verbose,
             )
@@ -188,6 +190,20 @@ class NetClassifier(ClassifierMixin, MethodEstimator):
             self.history_ = trainer.fit(batches(fitted), dual_loader=dual_loader, resume=self.resume)
         self.parameters_ = {name: value.cpu().numpy() for name, value in net.state_dict().items()}
         self.dual_ = criterion.multiplier.cpu().numpy()
+
+    def _about(self, columns: Sequence[torch.Tensor], seed: int) -> dict[str, Any]:
+        """What a resumed fit must share: with other rows or another seed it would go on with rows held out before."""
+        digest = hashlib.sha256()
+        for column in columns:
+            digest.update(np.ascontiguousarray(column.numpy()).data)
+        labels = [str(label) for label in (*self.classes_, self.target_)]
+        return {
+            "data": f"{len(columns[0])} rows, {digest.hexdigest()[:16]}",
+            "labels": labels,
+            "random_state": seed,
+            "batch_size": self.batch_size,
+            "heldout_size": self.heldout_size,
+        }
 
     def predict(self, X: Any) -> Any:
         """Predict labels."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,9 @@ class Trainer:
         For checkpoint.pt, history.json, model.pt (the final weights), weights/ and tensorboard/.
     checkpoint_every : int, optional
         Optimiser steps between checkpoints; there is one after each epoch.
+    about : mapping of str to object, optional
+        What else a resumed run must share, as text: a digest of the data and a seed, for example. The trainer itself
+        cannot know what is in the batches.
     tensorboard : bool
         Log the history in the folder for TensorBoard.
     device : torch.device or str, optional
@@ -113,6 +116,7 @@ class Trainer:
         choose: Choose | None = None,
         folder: AnyPath | None = None,
         checkpoint_every: int | None = None,
+        about: Mapping[str, Any] | None = None,
         tensorboard: bool = False,
         device: torch.device | str | None = None,
         progress: bool = False,
@@ -122,6 +126,7 @@ class Trainer:
         self.scheduler, self.head, self.head_epochs, self.choose = scheduler, head, head_epochs, choose
         self.folder = None if folder is None else Path(folder)
         self.checkpoint_every, self.tensorboard, self.progress = checkpoint_every, tensorboard, progress
+        self.about = dict(about or {})
         self._check()
         self.device = usable_device(model, device)
         self.history, self.chosen = pd.DataFrame(), -1
@@ -217,7 +222,7 @@ class Trainer:
             backward=type(self.backward).__name__,
             scheduler=type(self.scheduler).__name__,
             **{name: f"of {operator.length_hint(part.loader, -1)} batches" for name, part in self._loaders.items()},
-        )
+        ) | {name: str(value) for name, value in self.about.items()}
         parts = {
             "model": self._net,
             "optimizer": self.optimizer,

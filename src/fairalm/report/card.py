@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fairalm.report.changes import changes
+from fairalm.report.hub import metadata
 
 
 def model_card(facts: Mapping[str, Any]) -> str:
@@ -26,7 +26,7 @@ def model_card(facts: Mapping[str, Any]) -> str:
     settings = ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
     sizes = ", ".join(f"{number} {part}" for part, number in people["sizes"].items())
     parts = [
-        _metadata(facts, model),
+        *filter(None, [metadata(facts, model)]),
         f"# {escape(run['name'])}",
         f"Predicts {escape(facts['label'])}. Trained with fairalm, {settings}.",
         "## Fairness",
@@ -62,33 +62,6 @@ def _changes(facts: Mapping[str, Any], model: Mapping[str, Any]) -> list[str]:
     ]
     head = ["group", *(facts["rates"][rate]["name"] for rate in facts["changed"])]
     return ["From the plain model to this one, with 95 % intervals:", _table(head, rows), "All rates of this model:"]
-
-
-def _metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
-    """YAML; each value is written as JSON, which is valid YAML."""
-    task, constraint = facts["task"], facts["constraint"]
-    measured = (("error", "error", model["error"]), (constraint["key"], constraint["title"], model["gap"]))
-    metrics = [
-        {"type": key, "name": f"test {title}", "value": round(figure["value"], 5)}
-        for key, title, figure in measured
-        if figure["value"] is not None
-    ]
-    result = {
-        "task": {"type": task},
-        "dataset": {"name": facts["people"]["name"], "type": "tabular" if task.startswith("tabular") else "image"},
-        "metrics": metrics,
-    }
-    index = [{"name": facts["runs"][model["run"]]["name"], "results": [result]}]
-    tags = _yaml(["fairness", "fairalm", constraint["name"]])
-    lines = ["library_name: fairalm", f"pipeline_tag: {task}", f"tags: {tags}"]
-    if metrics:  # the hub refuses results without metrics
-        lines.append(f"model-index: {_yaml(index)}")
-    return "\n".join(["---", *lines, "---"])
-
-
-def _yaml(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

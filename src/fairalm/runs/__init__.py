@@ -10,10 +10,12 @@
 from fairalm.runs.audits import Audit, Predictions, audit
 from fairalm.runs.comparison import Comparison, compare
 from fairalm.runs.frontier import Choice, FrontierSettings
+from fairalm.runs.metrics import metrics_schema
 from fairalm.runs.predictions import predict, predict_batches
 from fairalm.runs.run import Run, run
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
-from fairalm.runs.source import Samples, Source
+from fairalm.runs.source import Source
 
 __all__ = [
     "Audit",
@@ -27,6 +29,7 @@ __all__ = [
     "Source",
     "audit",
     "compare",
+    "metrics_schema",
     "predict",
     "predict_batches",
     "run",

@@ -24,8 +24,9 @@ from fairalm.runs.changes import changes_entry
 from fairalm.runs.choices import FRONTIER, make_estimator
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.metrics import data_entry, metrics
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import MAX_ITER, Settings
-from fairalm.runs.source import Samples, Source
+from fairalm.runs.source import Source
 from fairalm.sklearn import FairALMClassifier, FrontierClassifier
 from fairalm.sklearn.comparators.fairlearn import MOMENTS, THRESHOLDS, AgarwalClassifier, HardtClassifier
 
@@ -108,6 +109,7 @@ class Comparison:
     def metrics(self, rows: Sequence[Mapping[str, Any]], config: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         """The content of a metrics.json, with `rows` under ``methods`` and every single model under ``runs``."""
         samples, settings = self.samples, self.settings
+        noted = [str(warning) for warning in samples.warnings]
         chosen = {"constraint": self.constraint.name, "tol": settings.tol, "estimator": settings.estimator}
         return metrics(
             data=data_entry(samples.data.name, samples.data.frame, samples.labels, samples.groups),
@@ -118,7 +120,8 @@ class Comparison:
             runs=[
                 {
                     "seed": result.seed,
-                    **result.to_dict(),
+                    **(own := result.to_dict()),
+                    "warnings": [*noted, *own["warnings"]],
                     "if_chosen": self.if_chosen(result).to_dict(),
                     "splits": result.fit.splits,
                     "history": result.fit.history,

@@ -18,8 +18,8 @@ from fairalm.frontier.trade_off import RATIOS, TOLERANCES
 from fairalm.methods import Method
 from fairalm.runs.choices import FRONTIER
 from fairalm.runs.fits import Fit, timed
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
-from fairalm.runs.source import Samples
 from fairalm.sklearn import FrontierClassifier
 
 Floor = str | float | None

@@ -18,10 +18,12 @@ from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Unconstrained
 from fairalm.runs.choices import LAST_LAYER
+from fairalm.runs.columns import check_columns
 from fairalm.runs.fits import Fit, timed
 from fairalm.runs.image_files import paths_in
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import MAX_ITER, Settings
-from fairalm.runs.source import Samples, Source, check_columns
+from fairalm.runs.source import Source, is_guess
 
 if TYPE_CHECKING:
     from fairalm.datasets.images import ImageDataset
@@ -50,13 +52,22 @@ def read_image_source(source: Source, progress: bool) -> tuple[Samples, ImageDat
         positive=source.positive,
         size=source.image_size or SIZE,
         progress=progress,
+        **source.csv,
     )
     kept, groups = source.encode(data.groups)
     n_dropped = len(data) - len(kept)
     data = data.rows(kept) if n_dropped else data
     table = Dataset(data.name, data.frame, data.target, data.positive, data.protected, ("file",))
     labels = np.array(data.frame[data.target].tolist())
-    samples = Samples(table, data.frame[["file"]], labels, groups, n_dropped=n_dropped)
+    samples = Samples(
+        table,
+        data.frame[["file"]],
+        labels,
+        groups,
+        n_dropped=n_dropped,
+        rows_are=source.rows_are,
+        positive_guessed=source.positive is None and is_guess(data.positive),
+    )
     # one column with the groups as they are after crossing, merging and dropping
     column = " × ".join(data.protected)
     return samples, replace(data, frame=data.frame.assign(**{column: samples.group_names}), protected=(column,))

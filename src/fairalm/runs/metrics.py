@@ -1,11 +1,13 @@
-"""metrics.json: one schema for every run."""
+"""metrics.json: one schema for every run, fairalm/schemas/metrics.schema.json."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,19 @@ from fairalm._validation import Groups
 from fairalm.arrays import FloatArray
 from fairalm.measures import Measure
 
-SCHEMA = 1
+SCHEMA = 2
 LINES = 100_000  # of a table, made into text at a time
+
+
+def metrics_schema() -> dict[str, Any]:
+    """The JSON schema of metrics.json, for a validator such as that of the package jsonschema.
+
+    >>> metrics_schema()["title"]
+    'metrics.json of fairalm, schema 2'
+    """
+    text = files("fairalm").joinpath("schemas", "metrics.schema.json").read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 def data_entry(

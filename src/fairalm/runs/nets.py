@@ -13,8 +13,8 @@ from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
 from fairalm.methods import Unconstrained
 from fairalm.runs.fits import Fit, timed
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
-from fairalm.runs.source import Samples
 
 EPOCHS, BATCH_SIZE = 30, 256
 
@@ -48,7 +48,10 @@ def fit_nets(
 @contextmanager
 def torchrun(settings: Settings) -> Iterator[bool]:
     """Join the other processes if torchrun started this one; whether this process is the one that writes and prints."""
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    processes = os.environ.get("WORLD_SIZE", "1")
+    if not processes.isdigit():
+        raise InputError(f"The environment variable WORLD_SIZE, which torchrun sets, is {processes!r}: unset it.")
+    if int(processes) == 1:
         yield True
         return
     if not settings.in_batches or settings.reads_images:

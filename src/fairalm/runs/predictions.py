@@ -13,16 +13,22 @@ import sklearn
 from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.files import METRICS, AnyPath, read_json
+from fairalm.manifest import check_manifest
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
+from fairalm.runs.columns import check_columns
 from fairalm.runs.fits import scores_of
 from fairalm.runs.frontier import Choice
 from fairalm.runs.images import predict_images
 from fairalm.runs.run import MODEL
-from fairalm.runs.source import check_columns, open_data, read_data
+from fairalm.runs.source import open_data, read_data
+
+READ = (METRICS, MODEL, "config.json", "model.pt", "settings.json")  # of a run
 
 
-def predict(run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = ()) -> pd.DataFrame:
+def predict(
+    run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = (), **csv: str
+) -> pd.DataFrame:
     """The table with the columns ``prediction`` and, where the model has one, ``score``.
 
     Parameters
@@ -35,9 +41,12 @@ def predict(run: AnyPath, data: str, choice: Choice | None = None, *, trusted: S
         For a run of the frontier: another point of it.
     trusted : sequence of str
         As in :func:`fairalm.load`: types of your own in the model, for example a constraint.
+    **csv : str
+        `encoding`, `sep` and `decimal` of a .csv file, as in :func:`fairalm.datasets.read_table`; by default those of
+        the training table.
     """
     config, point = _config(run, choice)
-    frame = read_data(data, config["data_dir"])
+    frame = read_data(data, config["data_dir"], **_csv(config, csv))
     _check_free(frame.columns, data)
     if config["estimator"] in IMAGE_NETS:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
@@ -47,16 +56,16 @@ def predict(run: AnyPath, data: str, choice: Choice | None = None, *, trusted: S
 
 
 def predict_batches(
-    run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = ()
+    run: AnyPath, data: str, choice: Choice | None = None, *, trusted: Sequence[str] = (), **csv: str
 ) -> Iterator[Any]:
     """The same in parts, which may have more rows than fit in memory if `data` is of .parquet files.
 
     The parts are tables of pyarrow with the types of the files, or a single data frame.
     """
     config, point = _config(run, choice)
-    table, _ = open_data(data, config["data_dir"])
+    table, _ = open_data(data, config["data_dir"], False, **_csv(config, csv))
     if not isinstance(table, ParquetTable) or config["estimator"] in IMAGE_NETS:
-        yield predict(run, data, choice, trusted=trusted)
+        yield predict(run, data, choice, trusted=trusted, **csv)
         return
     _check_free(table.names, data)
     model, features = _load(run, point, trusted), [name for name in table.names if name in config["features"]]
@@ -73,8 +82,14 @@ def _config(run: AnyPath, choice: Choice | None) -> tuple[dict[str, Any], dict[s
     folder = Path(run)
     if not (folder / METRICS).is_file():
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
+    check_manifest(folder, READ)
     config = read_json(folder / "config.json")
     return config, {} if choice is None else choice.parameters(config)
+
+
+def _csv(config: dict[str, Any], given: dict[str, str]) -> dict[str, str]:
+    """How a .csv file is written: as given, else as the training table was."""
+    return {name: config[name] for name in ("encoding", "sep", "decimal")} | given
 
 
 def _check_free(columns: Iterable[str], data: str) -> None:

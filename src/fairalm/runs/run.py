@@ -17,19 +17,23 @@ from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
 from fairalm.exceptions import InputError
-from fairalm.files import METRICS, AnyPath, new_folder, write_csv, write_json
+from fairalm.files import METRICS, AnyPath, write_csv, write_json
+from fairalm.folders import new_folder
+from fairalm.manifest import write_manifest
 from fairalm.measures import definition_of, describe, limit_of
 from fairalm.models_io import save
 from fairalm.progress import progress_bar
 from fairalm.runs.changes import changes_entry
 from fairalm.runs.choices import NETS, make_estimator
+from fairalm.runs.columns import column_types
 from fairalm.runs.fits import Fit, scores_of, timed
 from fairalm.runs.frontier import Curve, FrontierSettings, curve_of, fit_frontier
 from fairalm.runs.images import fit_images, read_image_source
 from fairalm.runs.metrics import data_entry, metrics, verdict
 from fairalm.runs.nets import fit_nets
+from fairalm.runs.samples import Samples
 from fairalm.runs.settings import MAX_ITER, Settings
-from fairalm.runs.source import Samples, Source, column_types
+from fairalm.runs.source import Source
 from fairalm.sklearn import FairALMClassifier
 
 MODEL, TEST_IMAGES = "model.skops", "test.csv"  # files of a run
@@ -79,7 +83,7 @@ class Run:
                 "dual_signal": getattr(model, "dual_signal_", self.config["dual_signal"]),
                 "fits": self.fair.n_fits,
                 "seconds": self.fair.seconds,
-                "warnings": [str(warning) for warning in self.fair.warnings],
+                "warnings": [str(warning) for warning in (*samples.warnings, *self.fair.warnings)],
             },
             history=self.fair.history,
             **({} if self.curve is None else {"frontier": self.curve.to_dict()}),
@@ -106,7 +110,9 @@ class Run:
                 write_csv(part / "history.csv", self.fair.model.history_)
             else:
                 write_csv(part / "frontier.csv", self.curve.table)
-            write_json(part / METRICS, self.metrics())
+            content = self.metrics()
+            write_json(part / METRICS, content)
+            write_manifest(part, command=self.command, data=content["data"]["fingerprint"])
         if self.checkpoint is not None:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
 

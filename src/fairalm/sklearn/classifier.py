@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from fairalm._validation import Attributes, Groups, Missing, check_binary, check_same_index, encode_groups
 from fairalm.arrays import FloatArray
@@ -18,7 +18,7 @@ from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
 from fairalm.game import Predictor, play
-from fairalm.inputs import check_settings, check_X, check_y
+from fairalm.inputs import check_settings, check_X, check_y, weights_to_fit
 from fairalm.methods import Method, Unconstrained
 from fairalm.outcome import Outcome
 from fairalm.parameters import MethodEstimator
@@ -244,7 +244,7 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         constraint = self._constraint()
         settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
         groups = encode_groups(sensitive_features, n_rows=n, **settings)
-        weight = np.ones(n) if sample_weight is None else _check_sample_weight(sample_weight, X)
+        weight = np.ones(n) if sample_weight is None else weights_to_fit(sample_weight, n)
         self.classes_ = np.unique(y)
         positive, classes = check_binary(y, target=constraint.target)
         compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
@@ -253,7 +253,9 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         problem = Problem(self._template(), constraint, X, positive, classes, codes, n_groups, weight, compared, many)
         if (groups.codes < 0).any():
             problem = problem.part(np.flatnonzero(groups.codes >= 0))
-        check_cells(constraint, problem.positive, problem.group, groups.compared, classes, compared)
+        counted = problem.weight > 0  # rows of weight 0 stand for nobody
+        positive, group = problem.positive[counted], problem.group[counted]
+        check_cells(constraint, positive, group, groups.compared, classes, compared)
         return problem, groups
 
     def _keep(self, result: GameResult, learner: EstimatorLearner, groups: Groups) -> None:

@@ -23,8 +23,7 @@ from fairalm.frontier.joint import Joint, populations_of
 from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff, as_constraints
-from fairalm.inputs import check_X, check_y
-from fairalm.measures.weights import check_weights
+from fairalm.inputs import check_X, check_y, weights_to_fit
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.result import GroupChange
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
@@ -172,7 +171,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
         groups, known = read_groups(sensitive_features, group_probabilities, len(y), **settings)
         positive, classes = check_binary(y, target=constraints[0].target)
-        weight = None if sample_weight is None else check_weights(sample_weight, len(y))
+        weight = None if sample_weight is None else weights_to_fit(sample_weight, len(y))
         rows = LabelledRows(X, positive, y, known, groups.n_groups, weight)
         if self.missing == "drop" and not rows.known.all():
             rows = rows.part(np.flatnonzero(rows.known))

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from fairalm._validation import check_choice
+from fairalm.datasets._checks import name_of
 from fairalm.datasets._dataset import Dataset
 from fairalm.datasets._table import read_table
 from fairalm.datasets.images._build import build
@@ -29,6 +30,7 @@ def read_images(
     size: int = 64,
     split_column: str | None = None,
     progress: bool = False,
+    **csv_format: str,
 ) -> ImageDataset:
     """Read the images that a .csv (or .parquet) file names, with a label and a protected column.
 
@@ -42,7 +44,7 @@ def read_images(
     image_column : str
         Column with the paths, relative to the folder of the file, or absolute.
     target : str
-        Column of the label; exactly two values, none missing.
+        Column of the label; two values, or more with `positive`; none missing.
     protected : str or sequence of str
         One or several protected columns.
     positive : object, optional
@@ -53,6 +55,8 @@ def read_images(
         Column with the values "train", "valid" (or "val", "dev", "validation") and "test".
     progress : bool
         Show a progress bar while the images are read for the first time.
+    **csv_format : str
+        `encoding`, `sep` and `decimal` of the .csv file, as in :func:`fairalm.datasets.read_table`.
 
     Returns
     -------
@@ -64,7 +68,7 @@ def read_images(
     >>> data = read_images("faces.csv", image_column="image", target="over30", protected="gender")  # doctest: +SKIP
     """
     path = Path(csv)
-    table = read_table(path)
+    table = read_table(path, **csv_format)  # type: ignore[arg-type]
     names = {image_column: "file"} | ({} if split_column is None else {split_column: "split"})
     for column in (*names, target):
         check_choice("column", column, table.columns)
@@ -79,7 +83,7 @@ def read_images(
     frame["file"] = _files(frame["file"], path)
     if split_column is not None:
         frame["split"] = _parts(table[split_column], path)
-    labelled = Dataset.from_frame(frame, target=target, protected=protected, positive=positive, name=path.stem)
+    labelled = Dataset.from_frame(frame, target=target, protected=protected, positive=positive, name=name_of(path))
     return build(labelled, path.parent, size=size, progress=progress)
 
 

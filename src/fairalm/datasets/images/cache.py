@@ -19,7 +19,8 @@ import numpy.typing as npt
 from fairalm.arrays import IntArray
 from fairalm.datasets.images._decode import CHANNELS, Job, Kind, check_pillow, decode_all
 from fairalm.exceptions import InputError
-from fairalm.files import cache_dir, new_folder, write_json
+from fairalm.files import cache_dir, write_json
+from fairalm.folders import new_folder
 from fairalm.progress import progress_bar
 
 CACHE_VARIABLE = "FAIRALM_CACHE"
@@ -117,7 +118,7 @@ def _fill(folder: Path, jobs: Sequence[Job], size: int, kind: Kind, progress: bo
     reasons: dict[int, str] = {}
     shape = (len(jobs), size, size, CHANNELS[kind])
     bar = progress_bar(len(jobs), shown=progress, text=BAR)
-    with new_folder(folder) as part, (part / "pixels.npy").open("wb") as file, bar as update:
+    with new_folder(folder, wait=True) as part, (part / "pixels.npy").open("wb") as file, bar as update:
         _write_header(file, shape)
         done = 0
         for pixels, whys in _decoded(jobs, size, kind):

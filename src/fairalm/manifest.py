@@ -1,0 +1,49 @@
+"""The manifest of a folder: a digest of every file, so that damage is noticed before anything is used."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fairalm.exceptions import InputError
+from fairalm.files import read_json, write_json
+
+MANIFEST, FORMAT = "manifest.json", 1
+
+
+def write_manifest(folder: Path, **about: Any) -> None:
+    """Write the manifest of all files in a folder; call it last. `about` is what else it should say."""
+    files = {file.relative_to(folder).as_posix(): _digest(file) for file in sorted(folder.rglob("*")) if file.is_file()}
+    files.pop(MANIFEST, None)
+    write_json(folder / MANIFEST, {"format": FORMAT, "fairalm": version("fairalm"), **about, "files": files})
+
+
+def check_manifest(folder: Path, names: Iterable[str] | None = None) -> dict[str, Any]:
+    """Refuse a folder of which a file is missing or is not as it was written; returns its manifest.
+
+    With `names` only these files are looked at, as far as the manifest has them.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(f"{folder} has no {MANIFEST}: it is incomplete, or no folder that this fairalm wrote.")
+    manifest = read_json(path)
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    if not isinstance(files, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{path} is damaged, or of another version of fairalm: train again.")
+    for name in files if names is None else [name for name in names if name in files]:
+        if not (folder / name).is_file():
+            raise InputError(f"{folder / name} is missing: restore it from a copy, or train again.")
+        if _digest(folder / name) != files[name]:
+            raise InputError(f"{folder / name} is not as fairalm wrote it: restore it from a copy, or train again.")
+    return dict(manifest)
+
+
+def _digest(file: Path) -> str:
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while part := content.read(2**20):
+            digest.update(part)
+    return digest.hexdigest()
