@@ -82,9 +82,11 @@ class _Scale(NamedTuple):
         return f"{self.times * share:.{figure['digits'] if self.digits is None else self.digits}f}"
 
     def change(self, change: Figure) -> str:
-        ends, digits = (change["value"], change["low"], change["high"]), self.digits
-        text = with_interval(*ends, change["digits"] if digits is None else digits, unit="", scale=self.times, sign="+")
-        return f"change {text}"
+        digits = change["digits"] if self.digits is None else self.digits
+        value, low, high = (
+            round(self.times * change[end], digits) + 0.0 for end in ("value", "low", "high")
+        )  # no -0.0
+        return f"change {with_interval(value, low, high, digits, unit='', scale=1.0, sign='+')}"
 
 
 _POINTS, _PERCENT, _RATIO = _Scale(" points"), _Scale(" %"), _Scale("", 1.0, 2)

@@ -273,7 +273,7 @@ function look(model) {
 // charts in a folded box are drawn when it is first opened: before, the box has no width
 function training() {
   const names = Object.keys(charts).filter((name) => name.startsWith("curve-"));
-  $("training").hidden = !names.length;
+  if (!names.length) { $("training").remove(); return; }
   $("curves-of").textContent =
     `On the ${facts.curves_of === "test" ? "test" : "training"} ${rows_are}; the model looked at above has the thick line.`;
   $("training").addEventListener("toggle", () => {
