@@ -23,7 +23,7 @@ from fairalm.report.question import groups_in_words, question
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
 from fairalm.report.suppress import shown_warnings
 from fairalm.report.tradeoff import tradeoff_facts
-from fairalm.report.words import is_constant, rate_words
+from fairalm.report.words import about_rows, is_constant, rate_words
 from fairalm.selection import pareto_front, select_nvp
 
 Facts = dict[str, Any]
@@ -138,8 +138,7 @@ def _constraint(run: RunRecord) -> Facts:
         if name not in CONSTRAINTS:
             raise InputError(f"{run.name} does not say what {name!r} measures: train it again with this fairalm.")
         described = describe(CONSTRAINTS[name](tol=tol), run.label)
-    words = described["sentence"].split(run.label)  # the label is the user's own
-    return {**described, "tol": tol, "sentence": run.label.join(part.replace("people", run.rows_are) for part in words)}
+    return {**described, "tol": tol, "sentence": about_rows(described["sentence"], run.label, run.rows_are)}
 
 
 def _shown_rates(run: RunRecord, own: Mapping[str, Any]) -> dict[str, dict[str, str]]:
