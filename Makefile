@@ -81,8 +81,8 @@ reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)
 
 screenshots: $(VENV)/.dev
-	$(BIN)/fairalm demo --rows 8000 -o build/demo
-	$(BIN)/python tools/screenshots.py build/demo/report.html
+	$(BIN)/fairalm frontier compas -o build/compas --overwrite
+	$(BIN)/python tools/screenshots.py build/compas/report.html
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,4 +1,4 @@
-"""Make docs/images/report-*.png: the page of a demo, at two sizes and in two themes.
+"""Make docs/images/report-*.png: the page of a frontier, at two sizes and in two themes.
 
 Needs the extra ``dev`` and a Chromium.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-SIZES = {"wide": (1000, 1500, 1.0), "phone": (390, 844, 2.0)}
+SIZES = {"wide": (1000, 1900, 1.0), "phone": (390, 844, 1.5)}
 
 
 def main(page_file: str) -> None:
@@ -30,7 +30,7 @@ def main(page_file: str) -> None:
                 page.set_default_timeout(180_000)  # the machine may be busy
                 page.goto(Path(page_file).resolve().as_uri())
                 page.wait_for_selector("html[data-ready]", state="attached")
-                page.screenshot(path=IMAGES / f"report-{size}-{scheme}.png", full_page=size == "wide")
+                page.screenshot(path=IMAGES / f"report-{size}-{scheme}.png")
                 context.close()
         browser.close()
 

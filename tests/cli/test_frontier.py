@@ -28,7 +28,8 @@ def test_what_is_printed_and_written(done, tmp_path):
     assert "2 points <- chosen" in out
     assert "plain model" in out
     assert "hired = yes for" in out
-    assert "Constraint on the test people" in out
+    assert "The gap between" in out
+    assert "Asked for: at most 2 points." in " ".join(out.split())
     assert "no classifier within the limits" in " ".join(out.split())
     names = {path.name for path in (tmp_path / "r").iterdir()}
     files = {"model.skops", "config.json", "frontier.csv", "metrics.json", "manifest.json"}

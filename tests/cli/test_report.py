@@ -41,7 +41,28 @@ def test_report_of_several_runs(run, table, tmp_path):
     code, out, _ = run("report", "a", "-o", "a.html", "--min-cell", 1)
     assert code == 0
     assert out.startswith("Among people with hired = yes")
+    assert "on new people it is at most" in " ".join(out.split())
     assert out.splitlines()[-1] == "Page: a.html"
+
+
+def test_runs_that_differ_are_refused(run, table, tmp_path):
+    run("train", table, *ARGS, "-o", "a")
+    run("train", table, *ARGS, "--constraint", "demographic-parity", "-o", "b")
+    code, out, err = run("report", "a", "b", "-o", "both.html")
+    assert (code, out) == (2, "")
+    assert "b has the constraint ddp, a has deo: their figures do not belong on one axis." in err
+    assert "Write a report for each." in err
+    assert not (tmp_path / "both.html").exists()
+
+
+def test_birds_are_not_people(run, table, tmp_path):
+    code, out, _ = run("train", table, *ARGS, "--rows-are", "birds", "-o", "a")
+    assert code == 0
+    texts = [" ".join(out.split()), " ".join(run("report", "a", "-o", "a.html")[1].split()), run("card", "a")[1].split("---")[2]]
+    texts.append((tmp_path / "a.html").read_text().split("<noscript>")[1].split("</noscript>")[0])
+    for text in texts:
+        assert "birds" in text
+        assert "people" not in text.replace("people.csv", "").replace("people:", "")
 
 
 def test_card(run, table, tmp_path):

@@ -8,6 +8,7 @@ import pytest
 
 import fairalm
 from fairalm.measures import MEASURES
+from fairalm.report.facts import gather
 
 
 def test_a_run_on_a_shipped_data_set(run, tmp_path):
@@ -83,7 +84,7 @@ def test_each_group_from_the_plain_model_to_the_fair_one(run, table, tmp_path, c
     options = ("--target", "hired", "--protected", "sex", "--constraint", constraint, "-o", "r")
     code, out, _ = run("train", table, *options)
     assert code == 0
-    shown = out.split("Each group on the test people")[1].split("Constraint on the test people")[0]
+    shown = out.split("Each group on the test people")[1].split("The gap between")[0]
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     for name in "FM":
         lines = [line.split()[1:] for line in shown.splitlines() if line.split()[:1] == [name]]
@@ -96,8 +97,13 @@ def test_each_group_from_the_plain_model_to_the_fair_one(run, table, tmp_path, c
             ends = f"[{100 * after['low']:.1f}, {100 * after['high']:.1f}]"
             expected.append(f"{100 * before['value']:.1f} -> {100 * after['value']:.1f} % {ends}")
         assert " ".join(word for line in lines for word in line) == " ".join(expected)
-    assert ("FPR: among the others" in shown) == ("fpr" in rates)
-    assert "TPR: among people with" in shown
+    assert ("FPR)" in shown) == ("fpr" in rates)
+    assert "TPR)" in shown
+    said, change = " ".join(out.split()), metrics["changes"][metrics["measure"]["key"]]
+    verdict = gather([metrics], min_cell=1)["verdict"]
+    assert verdict["text"] in said
+    assert f"(change {100 * change['value']:+.1f} [" in verdict["lead"]
+    assert "Asked for: at most 1 point." in said
 
 
 def test_changes_of_many_groups_with_long_names_stay_in_their_lines(run, people, tmp_path):
@@ -108,7 +114,7 @@ def test_changes_of_many_groups_with_long_names_stay_in_their_lines(run, people,
     code, out, _ = run("train", "p.csv", *options)
     assert code == 0
     assert max(map(len, out.splitlines()[:-2])) <= 80
-    shown = out.split("Each group on the test people")[1].split("Constraint on the test people")[0]
+    shown = out.split("Each group on the test people")[1].split("The worst gap between")[0]
     assert len(re.findall(r"[\d.]+ -> [\d.]+ % \[[\d.]+, [\d.]+\]", shown)) == 3 * 10
 
 

@@ -26,7 +26,7 @@ def make_table(path, names, n, column="sex", seed=0):
     """A made-up table whose groups differ in a skill that decides."""
     rng = np.random.default_rng(seed)
     code = rng.integers(0, len(names), n)
-    skill, town = rng.normal(size=n), code + rng.normal(size=n)
+    skill, town = rng.normal(size=n), 2 * code / len(names) + rng.normal(size=n)
     hired = np.where(skill + 0.4 * town + rng.normal(size=n) > 0.3, "yes", "no")
     columns = {"skill": skill.round(3), "town": town.round(3), column: np.array(names, dtype=object)[code]}
     frame = pd.DataFrame({**columns, "hired": hired})
@@ -85,12 +85,12 @@ def nasty(folder):
 
 
 @pytest.fixture(scope="session")
-def ten(folder):
-    """A run with ten groups and a constraint on two rates."""
-    file = make_table(folder / "ten.csv", [f"group number {i}" for i in range(10)], 6000)
+def many_groups(folder):
+    """A run with thirteen groups and a constraint on two rates."""
+    file = make_table(folder / "many.csv", [f"group number {i}" for i in range(13)], 6000)
     options = ("--target", "hired", "--protected", "sex", "--constraint", "equalized-odds", "--tol", "0.1")
-    call("train", file, *options, "-o", folder / "ten")
-    return folder / "ten"
+    call("train", file, *options, "-o", folder / "many-groups")
+    return folder / "many-groups"
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,9 @@ def test_the_hub_reads_it(trained, nasty):
             assert figures["deo"] == pytest.approx(test["deo"]["value"], abs=1e-5)
             ends = next(result.metric_args for result in data.eval_results if result.metric_type == "deo")
             assert ends == pytest.approx({end: test["deo"][end] for end in ("low", "high")}, abs=1e-5)
-            assert escape(str(Measure("deo", **test["deo"]))) in text
-        assert f"**{metrics['constraint']['verdict'].capitalize()}.**" in text
+            assert escape(str(Measure("deo", **test["deo"])).replace(" %", " points")) in text
+        assert f"{metrics['constraint']['verdict'].capitalize()}: " in text
+        assert "May I use it without the attribute? " in text
 
 
 def test_without_the_hub(trained, monkeypatch):
@@ -57,7 +58,7 @@ def test_rates_from_the_plain_model_and_warnings(trained):
     metrics["training"]["warnings"] = ["The TPR falls in F <b>."]
     lines = model_card(gather([metrics])).splitlines()
     assert "**Warning in training:** The TPR falls in F \\<b\\>." in lines
-    head = lines.index("| group | TPR | selection |")
+    head = lines.index("| group | TPR | selection rate |")
     for line, name in zip(lines[head + 2 :], "FM", strict=False):
         cells = [name]
         for rate in ("tpr", "selection"):

@@ -47,21 +47,72 @@ def test_a_constant_far_above_is_named_instead(metrics):
     assert facts["outside"] == [f"hired = yes for {who}, error 95.0 % [94.0, 96.0]" for who in ("everyone", "nobody")]
 
 
-def test_labels_stand_apart(frontier):
-    curve = gather([frontier])["frontier"]["drawn"]
-    labelled = [mark for mark in curve["curve"] if mark["label"]]
-    (chosen,) = curve["chosen"]
-    assert all((mark["gap"], mark["error"]) != (chosen["gap"], chosen["error"]) for mark in labelled)
+def test_no_label_stands_on_a_point_with_another(frontier):
+    drawn = gather([frontier])["frontier"]["drawn"]
+    places = [(mark["gap"], mark["error"]) for mark in drawn["labelled"]]
+    assert len(set(places)) == len(places)
+    assert [mark["label"] for mark in drawn["labelled"]][:2] == ["5 points (chosen)", "plain model"]
+
+
+def test_rates_of_each_group_along_the_curve(frontier, metrics):
+    table = pd.read_csv(frontier / "frontier.csv").set_index("tol")
+    rows = {row["name"]: row for row in gather([frontier])["frontier"]["rows"]}
+    for group in rows["10 points"]["groups"]:
+        for rate, shown in group["rates"].items():
+            assert shown["of_1000"] == round(1000 * table.loc[0.1, f"{rate}_{group['name']}"])
+    kept = metrics["frontier"]["points"][0]["groups"]
+    assert set(kept) == {"F", "M"}
+    assert set(kept["F"]) == {"tpr", "fpr", "selection"}
+
+
+def test_small_counts_along_the_curve_are_hidden_or_ranges(metrics):
+    group = metrics["splits"]["train"]["groups"]["F"]
+    n = group["tp"] + group["fn"]
+    texts = []
+    for found in (n - 3, n - 4):
+        for point in metrics["frontier"]["points"]:
+            point["groups"]["F"]["tpr"] = found / n
+        rows = gather([metrics])["frontier"]["rows"]
+        rates = next(row for row in rows if row["name"] == "10 points")["groups"][0]["rates"]
+        assert rates["tpr"]["value"] is None
+        texts.append([rates["tpr"]["text"], rates["selection"]["text"]])
+    assert texts[0] == texts[1]
+    assert " to " in texts[0][0]
+    few = gather([metrics], min_cell=n + 1)["frontier"]["rows"][1]["groups"]
+    assert few[0]["rates"]["tpr"] is None
 
 
 def test_the_page(show, frontier, trained):
     page = show(frontier)
     section = page.locator("#frontier")
-    assert section.locator("svg").count() == 1
+    assert section.locator("svg.marks").count() == 1
     assert "From the plain model to the chosen point" in section.inner_text()
+    rows = [row for row in gather([frontier])["frontier"]["rows"] if row["kind"] in (CURVE, CHOSEN)]
+    before = gather([frontier])["frontier"]["rows"][0]
+    slider = page.locator("#stop")
+    assert int(slider.get_attribute("max")) == len(rows) - 1
+    slider.focus()
+    page.keyboard.press("Home")
+    for place, row in enumerate(rows):
+        if place:
+            page.keyboard.press("ArrowRight")
+        assert row["name"] in slider.get_attribute("aria-valuetext")
+        said = page.locator("#gains").inner_text()
+        for own, plain in zip(row["groups"], before["groups"], strict=True):
+            for rate in ("tpr", "selection"):
+                a, b = plain["rates"][rate]["of_1000"], own["rates"][rate]["of_1000"]
+                assert f"{a:,} → {b:,}" in said
+                assert a == b or f"{abs(b - a):,} {'more' if b > a else 'fewer'}" in said
     page.locator("#frontier summary").click()
     assert "5 points (chosen)" in page.locator("#frontier-table").inner_text()
     assert show(trained).locator("#frontier").count() == 0
+
+
+def test_a_curve_of_one_point_has_no_slider(show, metrics):
+    metrics["frontier"]["points"] = []
+    page = show(metrics)
+    assert page.locator("#stop").is_hidden()
+    assert page.locator("#gains table").count() == 2
 
 
 def test_the_card_and_the_figures(frontier, tmp_path):

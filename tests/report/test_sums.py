@@ -44,9 +44,10 @@ def test_the_page_compares_within_attributes(apart, show):
     model = gather([apart], min_cell=1)["models"][0]
     assert model["attributes"] == [["sex = F", "sex = M"], ["race = x", "race = y", "race = z"]]
     page = show(apart, min_cell=1)
+    page.locator("#closer summary").click()
     names = [name for attribute in model["attributes"] for name in attribute]
     for where in ("#people tbody th", "#rates tbody th", "#matrices caption"):
-        assert page.locator(where).all_inner_texts() == names
+        assert page.locator(where).all_text_contents() == names
     page.locator("#threshold").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")

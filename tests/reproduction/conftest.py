@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from fairalm.measures import Measure
-from fairalm.report.words import verdict
+from fairalm.runs.metrics import verdict
 from reproduction.__main__ import main
 
 

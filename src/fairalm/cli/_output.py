@@ -53,7 +53,7 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     if samples.n_dropped:
         say(f"Left out: {samples.n_dropped:,} {rows_are} without a protected value.")
     if samples.weight is not None:
-        say(weight_sentence(samples.weight))
+        say(weight_sentence(samples.weight, rows_are))
     print_table(
         ["group", rows_are, "share", samples.label],
         [
@@ -66,7 +66,7 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     say()
     for line in lines:
         say(line)
-    say(f"Constraint {constraint_sentence(constraint, samples.label)}")
+    say(f"Constraint {constraint_sentence(constraint, samples.label, rows_are)}")
 
 
 def groups_sentence(groups: Groups) -> str:
@@ -152,7 +152,7 @@ def write_picture(run: Path, picture: Path) -> str:
     try:
         facts = gather([run])
         curve = facts["frontier"]
-        title = f"{facts['title']} {curve['title']} Training rows, out of fold, with 95 % intervals."
+        title = f"{facts['title']} {curve['title']} Training {facts['rows_are']}, out of fold, with 95 % intervals."
         if curve["outside"]:
             title += f" Above the picture: {'; '.join(curve['outside'])}."
         write_figure(picture, facts, "frontier", title=title)

@@ -96,7 +96,7 @@ def _show_curve(done: Run, curve: Curve) -> None:
     rows = [row for row in rows if any(row[name] != baselines["plain"][name] for name in ("error", "gap"))]
     rows = sorted([*rows, chosen], key=lambda row: float(row[varied]), reverse=varied == "tol")
     names = {"everyone": f"{done.samples.label} for everyone", "nobody": f"{done.samples.label} for nobody"}
-    rows_are = done.config.get("rows_are", "people")
+    rows_are = done.config["rows_are"]
     console.say(f"The curve on the training {rows_are}, out of fold, 95 % intervals:")
     console.print_table(
         [

@@ -17,7 +17,7 @@ from fairalm.report.page import write_page
 from fairalm.report.shell import vl_convert
 
 PAGE = Path("report.html")
-MinCell = Annotated[int, typer.Option(metavar="N", min=1, help="Smallest count of people that is shown.")]
+MinCell = Annotated[int, typer.Option(metavar="N", min=1, help="Smallest count that is shown.")]
 
 
 def report(
@@ -39,10 +39,10 @@ def report(
 ) -> None:
     """Write one page about one or more runs, to read, to mail and to print.
 
-    What you get: an .html file that needs no network: the verdict with the warnings of the training, each group's
-    rates under the plain and the fair model, the people, every model by error and gap with its threshold to move, the
-    training, heat maps if a RUN has them, and what was done. The constraint is that of the first RUN. No row of the
-    data is in it, and no count of fewer than --min-cell people.
+    What you get: an .html file that needs no network: the question in words, what changed from the plain model to the
+    fair one and what is known of it, the warnings of the training, each group before and after, the curve of a
+    frontier with who gains and who loses, all models, heat maps if a RUN has them, and what was done. RUNs must have
+    the same constraint, label and groups. No row of the data is in it, and no count under --min-cell.
 
     For example:
       fairalm report runs/adult

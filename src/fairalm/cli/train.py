@@ -103,7 +103,7 @@ def show_question(done: Run) -> None:
     """Print the people, what was asked for, and how it was trained."""
     config, fair, constraint = done.config, done.fair, done.constraint
     share = f"{percent(config['test_size'])} of them, seed {config['seed']}" if config["test_size"] else ""
-    rows = f"Trained on {len(done.train):,} {config.get('rows_are', 'people')}, tested on {len(done.test):,} others"
+    rows = f"Trained on {len(done.train):,} {config['rows_are']}, tested on {len(done.test):,} others"
     lines = [f"{rows} ({share or 'the file ' + config['test']})."]
     if config["image_column"] is None:
         lines.append(output.protected_sentence(done.samples))
@@ -118,7 +118,7 @@ def show_question(done: Run) -> None:
 
 def show_figures(done: Run, out: Path) -> None:
     """Print the figures of the fair and the plain model on the test rows, and the verdict of the run in `out`."""
-    constraint, rows_are = done.constraint, done.config.get("rows_are", "people")
+    constraint, rows_are = done.constraint, done.config["rows_are"]
     before, after = done.plain.measures, done.fair.measures
     titles = {name: kind.title for name, kind in MEASURES.items() if kind.kind != "ratio"}
     judged = definition_of(constraint)

@@ -97,6 +97,6 @@ def _shown(change: Facts | None, before: Facts | None, after: Facts | None) -> d
     if not change or not before or not after or change["low"] is None or None in (before["value"], after["value"]):
         return None
     digits = min(before["digits"], after["digits"])
-    ends = {name: change[name] for name in ("value", "low", "high")} if digits else coarse(change)
+    ends = {name: round(change[name], 5) + 0.0 for name in ("value", "low", "high")} if digits else coarse(change)
     text = with_interval(ends["value"], ends["low"], ends["high"], digits, unit="", sign="+")
     return {**ends, "digits": digits, "text": text}

@@ -23,7 +23,7 @@ from fairalm.report.question import groups_in_words, question
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
 from fairalm.report.suppress import shown_warnings
 from fairalm.report.tradeoff import tradeoff_facts
-from fairalm.report.words import is_constant, rate_words
+from fairalm.report.words import about_rows, is_constant, rate_words
 from fairalm.selection import pareto_front, select_nvp
 
 Facts = dict[str, Any]
@@ -138,8 +138,7 @@ def _constraint(run: RunRecord) -> Facts:
         if name not in CONSTRAINTS:
             raise InputError(f"{run.name} does not say what {name!r} measures: train it again with this fairalm.")
         described = describe(CONSTRAINTS[name](tol=tol), run.label)
-    words = described["sentence"].split(run.label)  # the label is the user's own
-    return {**described, "tol": tol, "sentence": run.label.join(part.replace("people", run.rows_are) for part in words)}
+    return {**described, "tol": tol, "sentence": about_rows(described["sentence"], run.label, run.rows_are)}
 
 
 def _shown_rates(run: RunRecord, own: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -153,14 +152,14 @@ def _shown_rates(run: RunRecord, own: Mapping[str, Any]) -> dict[str, dict[str, 
 
 
 def _front(models: Sequence[Mapping[str, Any]]) -> list[int]:
-    """The models that no other beats on the test people, by the figures shown; none if there is one model only."""
+    """The models that no other beats on the test people, by the figures shown; none if there are only two models."""
     errors, gaps = (np.array([model[name]["value"] for model in models], dtype=float) for name in ("error", "gap"))
-    return [int(position) for position in pareto_front(errors, gaps)] if len(models) > 1 else []
+    return [int(position) for position in pareto_front(errors, gaps)] if len(models) > 2 else []
 
 
 def _nvp(models: Sequence[ModelRecord], measure: str) -> int | None:
     """NVP's choice by the training figures: the test people must not choose."""
-    if len(models) < 2 or not all("train" in model.splits for model in models):
+    if len(models) < 3 or not all("train" in model.splits for model in models):
         return None
     trained = [model.splits["train"] for model in models]
     errors, gaps = ([entry[name]["value"] for entry in trained] for name in ("error", measure))

@@ -50,7 +50,7 @@ def frontier_facts(records: Sequence[RunRecord], constraint: Mapping[str, Any], 
         label = name if own[varied] in LABELLED[varied] else ""
         rows.append(after if own is chosen else row(CURVE, name, own, label))
     rows += [row(CONSTANT, f"{run.label} for {own['model']}", own) for own in constants]
-    moved = f"{constraint['title']} {_move(before, after, 'gap')}, error {_move(before, after, 'error')}"
+    moved = f"gap {_move(before, after, 'gap')}, share of wrong decisions (error) {_move(before, after, 'error')}"
     drawn = _drawn(rows)
     shown = [mark["name"] for mark in drawn["models"]]
     defined = [own for own in rows if None not in (own["error"]["value"], own["gap"]["value"])]
@@ -102,10 +102,10 @@ def _per_thousand(counts: Mapping[str, Band | None], rate: str, share: float | N
     band = rate_band(counts, rate)
     if not band or share is None:
         return None
-    ends = {f"{1000 * band[end]:,.0f}" for end in ("least", "most")}
-    if len(ends) == 1:
-        return {"value": round(share, 4), "text": f"{1000 * share:,.0f}"}
-    return {"value": None, "text": f"{1000 * band['least']:,.0f} to {1000 * band['most']:,.0f}"}
+    if band["least"] < band["most"]:
+        return {"value": None, "text": f"{1000 * band['least']:,.0f} to {1000 * band['most']:,.0f}"}
+    number = round(1000 * share)
+    return {"value": number / 1000, "of_1000": number, "text": f"{number:,}"}
 
 
 def _named(varied: str, value: float) -> str:
@@ -133,5 +133,6 @@ def _drawn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]
     most = max(ends) + ROOM * (max(ends) - min(ends))
     models = [*plain, *(mark for mark in constants if mark["error"] <= most)]
     named = [{**mark, "label": mark["name"]} for mark in (*chosen, *models)]
-    labelled = [*named, *(mark for mark in curve if mark["label"])]
+    taken = {(mark["gap"], mark["error"]) for mark in named}
+    labelled = [*named, *(mark for mark in curve if mark["label"] and (mark["gap"], mark["error"]) not in taken)]
     return {"curve": [*curve, *chosen], "chosen": chosen, "models": models, "labelled": labelled}

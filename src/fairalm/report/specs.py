@@ -8,6 +8,7 @@ from typing import Any
 from fairalm.report.chart_data import CHANGED_MODELS, curve_rows
 from fairalm.report.chart_style import COLORS, INK, Spec, domain, labels, layer, palette, percent_axis, styled
 from fairalm.report.frontier import CONSTANT, CURVE, PLAIN
+from fairalm.report.verdict import is_ratio
 from fairalm.report.words import MODEL_KINDS
 
 CURVES = {"error": "error", "gap": "gap", "multiplier": "multipliers", "saddle_gap": "saddle gap"}
@@ -87,7 +88,7 @@ def _tradeoff(facts: Mapping[str, Any]) -> Spec:
     drawn, rows = facts["tradeoff"], facts["rows_are"]
     kinds = [words for words in MODEL_KINDS.values() if any(point["kind"] == words for point in drawn["points"])]
     gaps, errors = ([point[name] for point in drawn["points"]] for name in ("gap", "error"))
-    title = f"gap ({facts['constraint']['title']}) on the test {rows}; left is fairer"
+    title = _gap_title(facts["constraint"], f"on the test {rows}")
     x = percent_axis("gap", title, scale={"domain": domain(gaps, 0.0)})
     y = percent_axis("error", "share of wrong decisions (error)", scale={"domain": domain(errors)})
     line: Spec = {"color": INK, "strokeWidth": 1.5}
@@ -122,7 +123,7 @@ def _frontier(facts: Mapping[str, Any]) -> Spec:
     drawn, constraint = facts["frontier"]["drawn"], facts["constraint"]
     marks = [*drawn["curve"], *drawn["models"]]
     gaps, errors = ([mark[part] for mark in marks] for part in ("gap", "error"))
-    title = f"gap ({constraint['title']}), out of fold; left is fairer"
+    title = _gap_title(constraint, "out of fold")
     x = percent_axis("gap", title, scale={"domain": domain(gaps, 0.0)})
     y = percent_axis("error", "share of wrong decisions (error)", scale={"domain": domain(errors)})
     kinds = [kind for kind in (CURVE, PLAIN, CONSTANT) if any(mark["kind"] == kind for mark in marks)]
@@ -154,6 +155,10 @@ def _frontier(facts: Mapping[str, Any]) -> Spec:
         ],
         **labels("labelled"),
     }
+
+
+def _gap_title(constraint: Mapping[str, Any], where: str) -> str:
+    return f"{constraint['title'] if is_ratio(constraint) else 'gap between groups'}, {where}"
 
 
 def _band(tol: float) -> Spec:

@@ -82,18 +82,22 @@ class _Scale(NamedTuple):
         return f"{self.times * share:.{figure['digits'] if self.digits is None else self.digits}f}"
 
     def change(self, change: Figure) -> str:
-        ends, digits = (change["value"], change["low"], change["high"]), self.digits
-        text = with_interval(*ends, change["digits"] if digits is None else digits, unit="", scale=self.times, sign="+")
-        return f"change {text}"
+        digits = change["digits"] if self.digits is None else self.digits
+        value, low, high = (
+            round(self.times * change[end], digits) + 0.0 for end in ("value", "low", "high")
+        )  # no -0.0
+        return f"change {with_interval(value, low, high, digits, unit='', scale=1.0, sign='+')}"
 
 
 _POINTS, _PERCENT, _RATIO = _Scale(" points"), _Scale(" %"), _Scale("", 1.0, 2)
 
 
 def _move(scale: _Scale, after: Figure, before: Figure | None, change: Figure | None) -> str:
-    now = scale.number(after, after["value"]) + scale.unit
     if before is None or before["value"] is None:
-        return f"is {now}"
+        return f"is {scale.number(after, after['value'])}{scale.unit}"
+    digits = {"digits": min(before["digits"], after["digits"])}
+    before, after = {**before, **digits}, {**after, **digits}
+    now = scale.number(after, after["value"]) + scale.unit
     both = f"from {scale.number(before, before['value'])} to {now}"
     if change is None:
         is_same = scale.number(before, before["value"]) + scale.unit == now
@@ -134,18 +138,19 @@ def rates_sentence(name: str, changes: Sequence[GroupChange]) -> str:
 
 
 def levelling_sentence(words: str, changes: Sequence[GroupChange]) -> str:
-    """Say it where every group's rate fell, in one of them by more than chance; else "".
+    """Say it where the rate of every group that is shown fell, in one of them by more than chance; else "".
 
     >>> fell = {"value": -0.1, "low": -0.15, "high": -0.05}
     >>> levelling_sentence("selected less often", [GroupChange("a", 0.5, 0.4, fell), GroupChange("b", 0.6, 0.5, fell)])
     'Both groups are selected less often than before.'
     """
     falls = [each.before - each.after for each in changes if each.before is not None and each.after is not None]
-    if len(falls) < max(2, len(changes)) or min(falls) <= 0:
+    if len(falls) < 2 or min(falls) <= 0:
         return ""
     known = [each.change for each in changes if each.change is not None]
     is_clear = any(change["high"] < 0 for change in known) if known else min(falls) > NOTICED
-    who = "Both groups are" if len(falls) == 2 else "Every group is"
+    all_groups = "Both groups are" if len(falls) == 2 else "Every group is"
+    who = all_groups if len(falls) == len(changes) else "Every group whose rate is shown is"
     return f"{who} {words} than before." if is_clear else ""
 
 

@@ -22,9 +22,18 @@ SHOWN_RATES = {
 }
 
 
-def constraint_sentence(constraint: Constraint, label: str) -> str:
+def constraint_sentence(constraint: Constraint, label: str, rows: str = "people") -> str:
     """A constraint with its name; `label` is for example "income = >50K"."""
-    return f"{constraint.name}: {requirement(constraint, label)}"
+    return f"{constraint.name}: {about_rows(requirement(constraint, label), label, rows)}"
+
+
+def about_rows(sentence: str, label: str, rows: str) -> str:
+    """A sentence of a constraint with the word for the rows; the label is the user's own and stays.
+
+    >>> about_rows("Among people with people = 1, the share", "people = 1", "birds")
+    'Among birds with people = 1, the share'
+    """
+    return label.join(part.replace("people", rows) for part in sentence.split(label))
 
 
 def rate_words(label: str, rows: str = "people") -> dict[str, dict[str, str]]:

@@ -11,7 +11,7 @@ function answers() {
 // a picture in a table, a row per group, with its ratio and test
 function comparison(t, place) {
   const rows = t.groups.map((g) => ({ name: [g.name, g.counts], before: null, after: g.rate, text: g.rate_text }));
-  const picture = arrows(null, [t.attribute, "share"], rows, 0, t.limit);
+  const picture = arrows(null, [t.attribute, "share"], rows, { limit: t.limit });
   picture.classList.add("tested");
   const cell = (tag, [text, small], more = {}) => make(tag, text || null, more, small ? [make("small", small)] : []);
   const [head, ...body] = picture.querySelectorAll("tr");

@@ -13,11 +13,11 @@ function make(tag, text, attributes = {}, children = []) {
   return element;
 }
 
-// a cell is text, an element, or [text, small text below it]; head may be null; class "stack" suits narrow screens
+// a cell is text, an element, or [text, smaller lines below it]; head may be null; class "stack" suits narrow screens
 function table(caption, head, rows, attributes = {}) {
   const cell = (content, tag, scope) => {
     const made = make(tag, null, scope ? { scope, dir: "auto" } : { dir: "auto" });
-    if (Array.isArray(content)) made.append(content[0], make("small", content[1]));
+    if (Array.isArray(content)) made.append(content[0], ...content.slice(1).filter(Boolean).map((text) => make("small", text)));
     else made.append(content);
     return made;
   };
@@ -63,14 +63,14 @@ async function draw(name, data, box) {
 
 // how far an axis from 0 must reach, and its ticks
 function axis(most) {
-  const end = [0.04, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1].find((x) => x >= most) || Math.ceil(10 * most) / 10;
+  const end = [0.04, 0.08, 0.12, 0.2, 0.4, 0.6, 0.8, 1].find((x) => x >= most) || Math.ceil(10 * most) / 10;
   return [0, 1, 2, 3, 4].map((i) => (i * end) / 4);
 }
 
 // A picture of shares in a table, a row per group: an arrow from `before` to `after`, whose interval is the pale bar.
 // A row is {name, before, after, text}: the figures {value, low, high}, or null where hidden; `text` is a cell of table().
-// The axis reaches `most` at least. A dashed line is drawn at the share `limit`, if there is one.
-function arrows(caption, head, rows, most = 0, limit = null) {
+// The axis reaches `most` at least; `tick` formats its numbers. A dashed line is drawn at the share `limit`, if there is one.
+function arrows(caption, head, rows, { most = 0, tick = (x) => percent(x, 0), limit = null } = {}) {
   const svg = (tag, attributes, children = []) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -80,20 +80,20 @@ function arrows(caption, head, rows, most = 0, limit = null) {
   const ends = rows.flatMap(({ before, after }) => [before, after].filter(Boolean).flatMap((f) => [f.value, f.high]));
   const ticks = axis(Math.max(most, ...ends.filter((x) => typeof x === "number"))), last = ticks[ticks.length - 1];
   const at = (share) => `${(100 * share) / last}%`;
-  const line = (x1, x2, name) => svg("line", { x1: at(x1), x2: at(x2), y1: 13, y2: 13, class: name });
-  const mark = (x, path, name) => svg("svg", { x: at(x), y: 13, width: 1, height: 1, overflow: "visible" }, [svg("path", { d: path, class: name })]);
+  const line = (x1, x2, name) => svg("line", { x1: at(x1), x2: at(x2), y1: "50%", y2: "50%", class: name });
+  const mark = (x, path, name) => svg("svg", { x: at(x), y: "50%", width: 1, height: 1, overflow: "visible" }, [svg("path", { d: path, class: name })]);
   const picture = ({ before, after }) => {
-    const drawn = ticks.map((x) => svg("line", { x1: at(x), x2: at(x), y1: 0, y2: 26, class: "tick" }));
-    if (limit !== null) drawn.push(svg("line", { x1: at(limit), x2: at(limit), y1: 0, y2: 26, class: "limit" }));
+    const drawn = ticks.map((x) => svg("line", { x1: at(x), x2: at(x), y1: 0, y2: "100%", class: "tick" }));
+    if (limit !== null) drawn.push(svg("line", { x1: at(limit), x2: at(limit), y1: 0, y2: "100%", class: "limit" }));
     const from = before ? before.value : null, to = after ? after.value : null, is_both = from !== null && to !== null;
     if (after && typeof after.low === "number") drawn.push(line(after.low, after.high, "interval"));
     if (is_both) drawn.push(line(from, to, "shaft"));
     if (from !== null) drawn.push(mark(from, "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0", "from"));
     const tall = 6, back = is_both ? 9 * Math.sign(from - to) : 0;
     if (to !== null) drawn.push(back ? mark(to, `M0,0L${back},${tall}L${back},${-tall}Z`, "to") : mark(to, "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "to"));
-    return svg("svg", { class: "arrow", width: "100%", height: 26, "aria-hidden": "true" }, drawn);
+    return svg("svg", { class: "arrow",  "aria-hidden": "true" }, drawn);
   };
-  const scale = make("span", null, { class: "scale", "aria-hidden": "true" }, ticks.map((x) => make("span", percent(x, 0))));
+  const scale = make("span", null, { class: "scale", "aria-hidden": "true" }, ticks.map((x) => make("span", tick(x))));
   const body = rows.map((row) => [row.name, picture(row), row.text]);
   return table(caption, [head[0], scale, head[1]], body, { class: "arrows" });
 }

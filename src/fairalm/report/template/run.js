@@ -19,6 +19,12 @@ function changes(model, groups, rate) {
   return groups.map((g) => ({ name: g.name, before: before[g.name] || null, after: g.rates[rate] }));
 }
 
+// many groups are read more easily from the lowest to the highest
+function ordered(rows) {
+  const at = ({ before, after }) => [before, after].map((f) => (f ? f.value ?? f.low : null)).find((x) => x !== null) ?? 2;
+  return rows.length > 4 && headline.attributes.length === 1 ? [...rows].sort((a, b) => at(a) - at(b)) : rows;
+}
+
 function changed() {
   const is_both = headline.plain !== null, known = headline.change ? headline.change.groups : {};
   $("h-changes").textContent = is_both ? "Each group, from the plain model to the fair one" : "Each group";
@@ -26,10 +32,10 @@ function changed() {
     (is_both ? "A ring is the plain model, an arrowhead the fair one. " : "") +
     `The pale bar is the 95 % interval. Measured on ${facts.people.sizes.test || "the"} test ${rows_are} that no model was trained on.`;
   put("changed", ...facts.changed.map((rate) => arrows(capital(facts.rates[rate].meaning), ["", ""],
-    changes(headline, headline.groups, rate).map(({ name, before, after }) => {
+    ordered(changes(headline, headline.groups, rate)).map(({ name, before, after }) => {
       const by = (known[name] || {})[rate];
-      const small = [after && after.interval, by && `change ${by.text}`].filter(Boolean).join("; ");
-      return { name, before, after, text: [is_both ? `${figure(before)} → ${figure(after)}` : figure(after), small] };
+      const both = is_both ? `${figure(before)} → ${figure(after)}` : figure(after);
+      return { name, before, after, text: [both, after && after.interval, by && `change ${by.text}`] };
     }))));
 }
 
@@ -58,7 +64,7 @@ function along(view) {
     tpr: `Of 1,000 with ${facts.label} in each group: found`,
     fpr: `Of 1,000 without ${facts.label} in each group: wrongly predicted ${facts.label}`,
   };
-  const gain = (a, b) => (a && b && a.value !== null && b.value !== null ? Math.round(1000 * b.value) - Math.round(1000 * a.value) : null);
+  const gain = (a, b) => (a && b && a.value !== null && b.value !== null ? b.of_1000 - a.of_1000 : null);
   const words = (n) => (n === null ? "" : n === 0 ? "no change" : `${number(Math.abs(n))} ${n > 0 ? "more" : "fewer"}`);
   const show = () => {
     const row = stops[Number($("stop").value)];
@@ -68,7 +74,7 @@ function along(view) {
     put("gains", ...facts.changed.map((rate) => arrows(what[rate], ["", ""], row.groups.map((g, i) => {
       const before = plain.groups[i].rates[rate], after = g.rates[rate];
       return { name: g.name, before, after, text: [`${figure(before)} → ${figure(after)}`, words(gain(before, after))] };
-    }), most[rate])));
+    }), { most: most[rate], tick: (x) => number(Math.round(1000 * x)) })));
     view.data("chosen", [marks[row.name]].filter(Boolean)).runAsync();
   };
   $("stop").max = stops.length - 1;
@@ -234,7 +240,7 @@ function models() {
   const n = facts.models.length, { points, front, labelled, outside, not_drawn } = facts.tradeoff;
   $("models-help").textContent =
     `Each point is a model on the test ${rows_are}: further left is fairer, further down is more often right. The green band is ` +
-    "within what was asked for. " + (front.length > 1 ? "The dashed line joins the models that no other beats in both. " : "") +
+    `within what was asked for. The field calls this gap ${facts.constraint.title}. ` + (front.length > 1 ? "The dashed line joins the models that no other beats in both. " : "") +
     "Choose one, here or in the list, to look at it closely." +
     (outside.length ? ` Outside the chart: ${outside.join("; ")}.` : "") + (not_drawn ? ` Not drawn: ${not_drawn} undefined or hidden.` : "");
   const rows = facts.models.map((model) => {
@@ -247,7 +253,11 @@ function models() {
   $("list").open = n <= 12;
   $("threshold").addEventListener("input", moved);
   $("own").addEventListener("click", own);
-  if (!points.length) { $("chart-tradeoff").remove(); return []; }
+  if (n < 3 || !points.length) {  // the picture of two is the lead and the list
+    $("models-help").textContent = "Choose a model to look at it closely.";
+    $("chart-tradeoff").remove();
+    return [];
+  }
   const chart = draw("tradeoff", { points, front, labelled, chosen: pointsOf(chosen) }, $("chart-tradeoff"));
   return [chart.then((view) => view.addEventListener("click", (event, item) => {
     if (item && item.datum && item.datum.id !== undefined) look(facts.models[item.datum.id]);
@@ -257,12 +267,13 @@ function models() {
 function look(model) {
   choose(model);
   $("closer").open = true;
+  $("closer").scrollIntoView({ block: "start" });
 }
 
 // charts in a folded box are drawn when it is first opened: before, the box has no width
 function training() {
   const names = Object.keys(charts).filter((name) => name.startsWith("curve-"));
-  $("training").hidden = !names.length;
+  if (!names.length) { $("training").remove(); return; }
   $("curves-of").textContent =
     `On the ${facts.curves_of === "test" ? "test" : "training"} ${rows_are}; the model looked at above has the thick line.`;
   $("training").addEventListener("toggle", () => {
