@@ -16,11 +16,13 @@ from fairalm.datasets import preprocess, split
 from fairalm.exceptions import InputError
 from fairalm.progress import progress_bar
 from fairalm.runs.choices import make_estimator
+from fairalm.runs.columns import column_types
 from fairalm.runs.lda_result import Lda
 from fairalm.runs.lda_settings import LdaSettings
 from fairalm.runs.lending import Changes, Decisions, LoanRows
+from fairalm.runs.samples import Samples
 from fairalm.runs.search import INCUMBENT, Rule, Search, Tried
-from fairalm.runs.source import Samples, Source, column_types
+from fairalm.runs.source import Source
 
 
 def lda(source: Source, settings: LdaSettings, *, progress: bool = False, command: str = "") -> Lda:

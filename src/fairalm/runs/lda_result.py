@@ -19,8 +19,8 @@ from fairalm.runs.lda_settings import LdaSettings
 from fairalm.runs.lending import Changes, Figures
 from fairalm.runs.metrics import data_entry, metrics, verdict
 from fairalm.runs.run import MODEL
+from fairalm.runs.samples import Samples
 from fairalm.runs.search import Tried
-from fairalm.runs.source import Samples
 
 SCHEMA = 1
 Verdict = Literal["found", "not confirmed", "none"]

@@ -9,8 +9,9 @@ from typing import Literal, get_args
 from fairalm._validation import ATTRIBUTES, check_choice, check_parameter, encode_groups
 from fairalm.exceptions import InputError
 from fairalm.runs.choices import WITH_PROBABILITIES
+from fairalm.runs.samples import Samples
 from fairalm.runs.search import Rule
-from fairalm.runs.source import Samples, Source
+from fairalm.runs.source import Source
 
 MissingOrUnknown = Literal["error", "drop", "group", "unknown"]
 
