@@ -58,7 +58,11 @@ def test_runs_that_differ_are_refused(run, table, tmp_path):
 def test_birds_are_not_people(run, table, tmp_path):
     code, out, _ = run("train", table, *ARGS, "--rows-are", "birds", "-o", "a")
     assert code == 0
-    texts = [" ".join(out.split()), " ".join(run("report", "a", "-o", "a.html")[1].split()), run("card", "a")[1].split("---")[2]]
+    texts = [
+        " ".join(out.split()),
+        " ".join(run("report", "a", "-o", "a.html")[1].split()),
+        run("card", "a")[1].split("---")[2],
+    ]
     texts.append((tmp_path / "a.html").read_text().split("<noscript>")[1].split("</noscript>")[0])
     for text in texts:
         assert "birds" in text

@@ -54,10 +54,10 @@ def _chart(facts: Mapping[str, Any], name: str, spec: Mapping[str, Any]) -> dict
     return vega
 
 
-def _apart(rows: Sequence[Mapping[str, Any]], chart: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _apart(rows: Sequence[dict[str, Any]], chart: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows whose labels, to the right of their points, stand on no label before them; the first come first."""
     (left, right), (low, high) = (chart["encoding"][axis]["scale"]["domain"] for axis in "xy")
-    kept: list[Mapping[str, Any]] = []
+    kept: list[dict[str, Any]] = []
     boxes: list[tuple[float, float, float]] = []  # left, right, height
     for row in rows:
         x = WIDTH * (row["gap"] - left) / (right - left)

@@ -7,7 +7,7 @@ from typing import Any
 from fairalm.arrays import IntArray
 from fairalm.constraints import Constraint
 from fairalm.measures import paired_changes
-from fairalm.runs.source import Samples
+from fairalm.runs.samples import Samples
 
 
 def changes_entry(
