@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -154,6 +155,7 @@ def test_compare_on_seeds(run, table, tmp_path):
         "5",
     )
     code, out, err = run("compare", table, *options, "-o", "c.csv")
+    assert re.search(r"smallest gap: \S+\. .* allows for the choice among \d methods\.", " ".join(out.split()))
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
     assert "needs the protected attribute to predict; the others do not." in " ".join(out.split())

@@ -115,3 +115,27 @@ def test_what_does_not_go_together(table, tmp_path):
         with pytest.raises(InputError) as error:
             call()
         assert message in str(error.value)
+
+
+def test_changes_are_those_from_the_plain_to_the_fair_model(table):
+    done = run(Source(table, "hired", "sex", drop="said"), Settings(tol=0.02))
+    changes = done.metrics()["changes"]
+    assert set(changes) == {"error", "deo", "dp_ratio", "groups"}
+    for name in ("error", "deo", "dp_ratio"):
+        value = done.fair.measures[name].value - done.plain.measures[name].value
+        assert changes[name]["value"] == pytest.approx(value)
+    plain, fair = (fit.splits["test"]["groups"]["F"]["rates"]["tpr"] for fit in (done.plain, done.fair))
+    assert changes["groups"]["F"]["tpr"]["value"] == pytest.approx(fair["value"] - plain["value"])
+
+
+def test_compared_models_have_their_changes_and_the_interval_of_a_choice(table):
+    done = compare(Source(table, "hired", "sex", drop="said"), methods=["reweight"], seeds=range(2))
+    runs = done.metrics(done.summary(), {})["runs"]
+    plain = {entry["seed"]: entry for entry in runs if entry["method"] == "plain"}
+    for entry in runs:
+        assert ("changes" in entry) == (entry["method"] != "plain")
+        assert entry["if_chosen"]["high"] > entry["deo"]["high"]
+        assert entry["if_chosen"]["low"] == entry["deo"]["low"]
+        if "changes" in entry:
+            value = entry["deo"]["value"] - plain[entry["seed"]]["deo"]["value"]
+            assert entry["changes"]["deo"]["value"] == pytest.approx(value)

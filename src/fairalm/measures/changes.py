@@ -13,7 +13,7 @@ from fairalm.constraints import Constraint
 from fairalm.measures.compared import ComparedCells
 from fairalm.measures.definitions import MEASURES, Definition, definition_of
 from fairalm.measures.gaps import value_of
-from fairalm.measures.intervals import difference_interval
+from fairalm.measures.intervals import difference_interval, quotient_interval
 from fairalm.measures.paired import PairedRates, paired_rates
 from fairalm.measures.paired_intervals import INFINITE, Contrasts, PairedCells, gap_change, rate_changes, ratio_change
 from fairalm.measures.rates import RATES, Share
@@ -199,8 +199,11 @@ def _contrasts(cells: ComparedCells) -> Contrasts:
     first, second = line * width + first, line * width + second
     if len(line) <= MOST:
         return first, second
-    k, n = cells.k.ravel(), cells.n.ravel()
-    _, high = difference_interval(k[first], n[first], k[second], n[second])
-    value = k[first] / n[first] - k[second] / n[second]
-    kept = np.unique(np.concatenate([np.argsort(-part)[: MOST // 2] for part in (value, high)]))
+    k, n, p = (part.ravel() for part in (cells.k, cells.n, cells.rates))
+    counts = k[first], n[first], k[second], n[second]
+    if cells.kind == "difference":
+        ranks = -(p[first] - p[second]), -difference_interval(*counts)[1]
+    else:
+        ranks = p[first] / np.where(p[second] > 0, p[second], np.nan), quotient_interval(*counts)[0]  # NaN comes last
+    kept = np.unique(np.concatenate([np.argsort(rank)[: MOST // 2] for rank in ranks]))
     return first[kept], second[kept]
