@@ -36,7 +36,7 @@ def matrices(page):
     """Group -> the four counts as they stand on the page."""
     found = {}
     for box in page.locator("#matrices table").all():
-        cells = [cell.replace(",", "") for cell in box.locator("td").all_inner_texts()]
+        cells = [cell.replace(",", "") for cell in box.locator("tbody td").all_inner_texts()]
         found[box.locator("caption").inner_text()] = [int(cell) for cell in cells]
     return found
 
