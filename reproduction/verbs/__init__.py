@@ -20,6 +20,7 @@ from reproduction.verbs import table
 from reproduction.verbs.job import PAIRS, ROWS, SEVEN, SWEPT, HeadJob, keep_features, load_images
 
 SETS = ("waterbirds", "scenes")
+ROWS_ARE = {"waterbirds": "birds", "scenes": "scenes"}  # imSitu has people
 KINDS = {"unconstrained": PLAIN_MODEL, "fairalm": FAIRALM_MODEL, "": FAIRALM_MODEL}  # of the models on the pages
 PROFILES = {"error": "test error, %", "deo": "test DEO, %"}
 BY = {False: "multipliers moved by training batches", True: "multipliers moved by held-out images"}
@@ -105,7 +106,8 @@ class Verbs(Experiment):
         for data, images in self._images():
             mine = [result for result in results if result["config"]["data"] == data]
             mine.sort(key=lambda result: result["config"]["method"] != table.OURS)  # the first model has the verdict
-            yield Page(f"report-{data}", data, images, [*map(model, mine)], None, {"image_column": "file"})
+            config = {"image_column": "file", "rows_are": ROWS_ARE.get(data, "people")}
+            yield Page(f"report-{data}", data, images, [*map(model, mine)], None, config)
 
 
 def model(result: Result) -> Model:

@@ -36,7 +36,7 @@ def matrices(page):
     """Group -> the four counts as they stand on the page."""
     found = {}
     for box in page.locator("#matrices table").all():
-        cells = [cell.replace(",", "") for cell in box.locator("td").all_inner_texts()]
+        cells = [cell.replace(",", "") for cell in box.locator("tbody td").all_inner_texts()]
         found[box.locator("caption").inner_text()] = [int(cell) for cell in cells]
     return found
 
@@ -250,8 +250,7 @@ def test_no_overflow_and_accessible(show, request, name, width, scheme):
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 200) == (scheme == "dark")
     found = axe.Axe().run(page).response["violations"]
-    serious = [rule for rule in found if rule["impact"] in ("serious", "critical")]
-    assert serious == [], [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in serious]
+    assert found == [], [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in found]
 
 
 def test_theme_can_be_changed(show, trained):
@@ -276,18 +275,18 @@ def test_names_are_text(show, nasty):
     assert page.locator("b").count() == 0
 
 
-def test_two_hundred_models_are_soon_there(show, trained, many):
+def test_two_hundred_models_are_soon_there(show, compared, many):
     facts = gather([many])
     assert len(facts["models"]) == 200
     assert len(page_text(facts).encode()) < MOST_BYTES
     times = {}
-    for run in (trained, many):
+    for run in (compared, many):
         page, times[run] = show(run), []
         for _ in range(3):
             page.reload()
             page.wait_for_selector("html[data-ready]", state="attached")
             times[run].append(float(page.get_attribute("html", "data-ready")))
-    assert statistics.median(times[many]) <= 3 * statistics.median(times[trained]), times
+    assert statistics.median(times[many]) <= 3 * statistics.median(times[compared]), times
     page.get_by_text("The 200 models as a list").click()
     page.locator("#models button").last.click()
     assert page.locator("#chosen-name").inner_text().lower() == facts["models"][-1]["name"]
@@ -304,15 +303,12 @@ def test_small_cells_are_hidden(show, nasty):
 
 def test_one_stop_is_no_slider(show, trained):
     metrics = read_json(trained / "metrics.json")
-    scores = gather([metrics])["models"][0]["scores"]
-    sizes = [cell for group in scores["above"] for cell in group.values()]
-    for min_cell in range(20, 400, 10):  # until one stop is left
-        kept = gather([metrics], min_cell=min_cell)["models"][0]["scores"]
-        if kept and len(kept["edges"]) == 1:
-            break
-    else:
-        pytest.skip(f"no such threshold; cells {sizes}")
-    page = show(metrics, min_cell=min_cell)
+
+    def n_stops(min_cell):
+        scores = gather([metrics], min_cell=min_cell)["models"][0]["scores"]
+        return len(scores["edges"]) if scores else 0
+
+    page = show(metrics, min_cell=next(n for n in range(20, 400, 10) if n_stops(n) == 1))
     page.locator("#closer summary").click()
     assert page.locator("#threshold").is_hidden()
     assert page.locator("#no-slider").is_visible()

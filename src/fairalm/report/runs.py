@@ -136,7 +136,8 @@ def _compared(metrics: Mapping[str, Any]) -> list[ModelRecord]:
     for single in metrics["runs"]:
         method, seed = single["method"], single["seed"]
         kind = single.get("kind") or _kind(method)
-        name = model_name(method, kind) + (f", seed {seed}" if n_seeds > 1 and seed is not None else "")
+        name = method if "kind" in single else model_name(method, kind)  # an experiment names its models itself
+        name += f", seed {seed}" if n_seeds > 1 and seed is not None else ""
         settings = _settings({**metrics["config"], "method": method, "seed": seed}, kind) | single.get("settings", {})
         splits, history, seconds = single.get("splits", {}), single.get("history", {}), single["seconds"]
         more: Any = {"history_of": single.get("history_of", "train"), "warnings": single.get("warnings", ())}

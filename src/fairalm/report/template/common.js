@@ -25,7 +25,7 @@ function table(caption, head, rows, attributes = {}) {
   const heads = (head || []).map((c) => (Array.isArray(c) ? c.join(" ") : c instanceof Node ? "" : c));
   for (const tr of body) for (const [i, td] of [...tr.children].entries()) if (heads[i]) td.dataset.label = heads[i];
   const parts = [make("tbody", null, {}, body)];
-  if (head) parts.unshift(make("thead", null, {}, [make("tr", null, {}, head.map((c) => cell(c, "th", "col")))]));
+  if (head) parts.unshift(make("thead", null, {}, [make("tr", null, {}, head.map((c) => (c === "" ? cell(c, "td", null) : cell(c, "th", "col"))))]));
   if (caption) parts.unshift(make("caption", caption, { dir: "auto" }));
   return make("table", null, attributes, parts);
 }
@@ -93,7 +93,7 @@ function arrows(caption, head, rows, { most = 0, tick = (x) => percent(x, 0), li
     if (to !== null) drawn.push(back ? mark(to, `M0,0L${back},${tall}L${back},${-tall}Z`, "to") : mark(to, "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0", "to"));
     return svg("svg", { class: "arrow",  "aria-hidden": "true" }, drawn);
   };
-  const scale = make("span", null, { class: "scale", "aria-hidden": "true" }, ticks.map((x) => make("span", tick(x))));
+  const scale = make("span", null, { class: "scale" }, ticks.map((x) => make("span", tick(x))));
   const body = rows.map((row) => [row.name, picture(row), row.text]);
   return table(caption, [head[0], scale, head[1]], body, { class: "arrows" });
 }

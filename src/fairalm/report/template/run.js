@@ -31,7 +31,7 @@ function changed() {
   $("changes-of").textContent =
     (is_both ? "A ring is the plain model, an arrowhead the fair one. " : "") +
     `The pale bar is the 95 % interval. Measured on ${facts.people.sizes.test || "the"} test ${rows_are} that no model was trained on.`;
-  put("changed", ...facts.changed.map((rate) => arrows(capital(facts.rates[rate].meaning), ["", ""],
+  put("changed", ...facts.changed.map((rate) => arrows(capital(facts.rates[rate].meaning), ["group", is_both ? "plain → fair model" : "rate"],
     ordered(changes(headline, headline.groups, rate)).map(({ name, before, after }) => {
       const by = (known[name] || {})[rate];
       const both = is_both ? `${figure(before)} → ${figure(after)}` : figure(after);
@@ -71,7 +71,7 @@ function along(view) {
     const text = `${varied} ${row.name}: error ${row.error.text}, gap ${row.gap.text}`;
     $("stop-value").textContent = text;
     $("stop").setAttribute("aria-valuetext", text);
-    put("gains", ...facts.changed.map((rate) => arrows(what[rate], ["", ""], row.groups.map((g, i) => {
+    put("gains", ...facts.changed.map((rate) => arrows(what[rate], ["group", "plain → here"], row.groups.map((g, i) => {
       const before = plain.groups[i].rates[rate], after = g.rates[rate];
       return { name: g.name, before, after, text: [`${figure(before)} → ${figure(after)}`, words(gain(before, after))] };
     }), { most: most[rate], tick: (x) => number(Math.round(1000 * x)) })));
