@@ -34,7 +34,7 @@ def test_decisions_only(run, decided, tmp_path):
     assert "Selected means granted = yes (a guess: the larger of the two values)." in out
     assert "generally regarded as evidence of adverse impact" in words(out)
     folder = tmp_path / "audits" / "p"
-    assert sorted(path.name for path in folder.iterdir()) == ["audit.html", "audit.json", "tables.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == ["audit.html", "audit.json", "manifest.json", "tables.csv"]
     assert "TPR" not in out
     code, out, err = run("audit", "p.csv", "--decision", "granted", "--protected", "sex")
     assert (code, out) == (2, "")
@@ -124,7 +124,7 @@ def test_ll144(run, decided, tmp_path):
     assert "sets no threshold" in out
     assert not any(word in out for word in ("met", "four-fifths"))
     folder = tmp_path / "audits" / "p-ll144"
-    assert sorted(path.name for path in folder.iterdir()) == ["ll144.csv", "ll144.html", "ll144.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["ll144.csv", "ll144.html", "ll144.json", "manifest.json"]
     page = (folder / "ll144.html").read_text()
     assert "Screen &lt;b&gt;1&lt;/b&gt;" in page
     facts = json.loads((folder / "ll144.json").read_text())

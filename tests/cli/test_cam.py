@@ -18,7 +18,7 @@ from fairalm.datasets.images import scenes  # noqa: E402
 from fairalm.measures.means import differences_of, means_of  # noqa: E402
 from fairalm.runs.heat_maps import _scores  # noqa: E402
 from fairalm.vision.cam import maps  # noqa: E402
-from fairalm.vision.heat_map_scores import focus, leak  # noqa: E402
+from fairalm.vision.heat_map_scores import SHARES, focus, leak  # noqa: E402
 from fairalm.vision.image_model import ImageModel, load_image_model  # noqa: E402
 from fairalm.vision.nets import make_net  # noqa: E402
 
@@ -93,7 +93,9 @@ def test_numbers_and_files(run, data, folder, tmp_path):
     focuses = {name: focus(by_hand[name], data.masks) for name in ("fair", "plain")}
     for kind, tables in (("leak", leaks), ("focus", focuses)):
         for name, table in {"fair": tables["fair"], "unconstrained": tables["plain"]}.items():
-            assert found[kind][name] == {key: measure.to_dict() for key, measure in means_of(table).items()}
+            assert found[kind][name] == {
+                key: measure.to_dict() for key, measure in means_of(table, shares=SHARES).items()
+            }
         paired = differences_of(*(tables[name].drop(columns="constant") for name in ("fair", "plain")))
         assert found[kind]["difference"] == {key: measure.to_dict() for key, measure in paired.items()}
     both = (focuses["fair"]["peak_outside"] & focuses["plain"]["peak_outside"]).mean()

@@ -34,7 +34,7 @@ def test_found(run, applicants, tmp_path):
     assert "no rule on these features" in text
     assert max(map(len, out.splitlines()[:-2])) <= 80
     names = {path.name for path in (tmp_path / "r").iterdir()}
-    assert names == {"model.skops", "config.json", "lda.json", "log.csv", "table.csv", "lda.html"}
+    assert names == {"model.skops", "config.json", "lda.json", "log.csv", "manifest.json", "table.csv", "lda.html"}
     content = json.loads((tmp_path / "r" / "lda.json").read_text())
     chosen, change = content["splits"]["judge"]["chosen"]["bad_rate"], content["changes"]["bad_rate"]
     assert f"{100 * chosen['value']:.1f} % [{100 * chosen['low']:.1f}, {100 * chosen['high']:.1f}]" in text

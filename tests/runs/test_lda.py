@@ -108,7 +108,7 @@ def test_the_bound_is_the_least_bad_rate(done):
 def test_saved_and_predicted(done, source, tmp_path):
     done.save(tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names == {"model.skops", "config.json", "lda.json", "log.csv", "table.csv"}
+    assert names == {"model.skops", "config.json", "lda.json", "log.csv", "manifest.json", "table.csv"}
     content = json.loads((tmp_path / "run" / "lda.json").read_text())
     assert content["verdict"] == "found"
     assert content["data"]["judge"] == 1500

@@ -87,7 +87,7 @@ function along(view) {
 function people() {
   const { people, min_cell } = facts, words = { rows: `${rows_are} in the data`, train: "to train on", test: "to test on", dropped: "left out" };
   $("h-people").textContent = `The ${rows_are}`;
-  $("sizes").textContent = Object.entries(people.sizes).map(([key, n]) => `${n} ${words[key]}`).join(", ") + ".";
+  $("sizes").textContent = capital(Object.entries(people.sizes).map(([key, n]) => `${n} ${words[key]}`).join(", ")) + ".";
   const rows = people.groups.map((g) => [
     g.name,
     ...g.counts.map((n) => (n === null ? "hidden" : number(n))),
