@@ -88,7 +88,7 @@ def test_compare_says_that_nets_are_for_train(run):
 
 @pytest.mark.parametrize("signal_name", ["SIGKILL", "SIGINT"])
 def test_a_killed_run_goes_on_to_the_same_end(run, table, tmp_path, signal_name):
-    options = ("--target", "hired", "--protected", "sex", "--estimator", "mlp", "--epochs", 120, "--tol", 1)
+    options = ("--target", "hired", "--protected", "sex", "--estimator", "mlp", "--epochs", 60, "--tol", 1)
     command = [sys.executable, "-m", "fairalm", "train", str(table), *map(str, options), "-o", "r"]
     with subprocess.Popen(
         command, cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"}, stderr=subprocess.PIPE

@@ -15,6 +15,21 @@ CHROMIUM = Path("/usr/bin/chromium")
 NASTY = ['"><b>x</b>', 'd\'Arc & "co"', "אבג", "😀 </script><!--"]
 
 
+A4 = {"width": 688, "height": 1000}  # between the margins of the printed page, in pixels
+CUT = """[...document.querySelectorAll(".arrows td, .arrows th")]
+    .filter((cell) => cell.clientWidth && cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent)"""
+WIDTHS = """[...document.querySelectorAll("svg.arrow")].map((picture) => picture.getBoundingClientRect().width)"""
+
+
+def assert_fits_in_print(page):
+    """No figure in a table of arrows is cut, and each picture is wide enough to be read."""
+    page.set_viewport_size(A4)
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate(CUT) == []
+    assert min(width for width in page.evaluate(WIDTHS) if width) > 80
+
+
 def call(*args):
     with threadpool_limits(1):
         result = CliRunner().invoke(app, [str(arg) for arg in args])

@@ -12,6 +12,7 @@ from fairalm.report.audit_page import audit_page
 from fairalm.report.audit_words import answer, chance, question
 from fairalm.report.ll144_page import ll144_page
 from fairalm.runs import Decisions, LocalLaw144, audit, ll144
+from tests.report.conftest import assert_fits_in_print
 
 
 @pytest.fixture(scope="module")
@@ -143,3 +144,8 @@ def test_groups_of_outcomes_are_shown_whole_or_not_at_all():
     assert exact_groups([{"groups": groups}], 10) == [{"a", "b"}]
     others = {"groups": {"x": counts, "y": counts}}  # its sums would give c's counts away
     assert exact_groups([{"groups": groups}, others], 10) == [{"b"}, {"x", "y"}]
+
+
+@pytest.mark.parametrize("name", ["decisions", "thirteen", "everything"])
+def test_print(open_page, audited, name):
+    assert_fits_in_print(open_page(audit_page(audited[name], min_cell=10)))

@@ -18,6 +18,7 @@ from fairalm.report.facts import gather
 from fairalm.report.page import page as page_text
 from fairalm.runs import Source
 from fairalm.runs.choices import make_estimator
+from tests.report.conftest import assert_fits_in_print
 
 POINTS = "#chart-tradeoff [class*=points] path"
 MOST_BYTES = 3_000_000
@@ -188,8 +189,7 @@ def test_print(show, request, name, most, tmp_path):
     page = show(request.getfixturevalue(name))
     content = page.pdf(format="A4")
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) <= most
-    page.emulate_media(media="print")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert_fits_in_print(page)
     for part in ("#lead", "#answers", "#models table", "#rates table", "#limits", "#done table"):
         assert page.locator(part).first.is_visible()
     for part in ("#theme", "#matrices"):

@@ -28,7 +28,7 @@ Path({done!r}).touch()
 """
 
 
-SETTINGS = {"groupCols": ["sex"], "dualSignal": "heldout", "maxIter": 4, "earlyStop": False}
+SETTINGS = {"groupCols": ["sex"], "dualSignal": "heldout", "maxIter": 3, "earlyStop": False}
 
 
 def estimator(folder=None, **settings):
@@ -63,7 +63,7 @@ def kill_after_two_fits(rows, folder):
     assert not done.exists()
 
 
-@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # of four rounds
+@pytest.mark.filterwarnings("ignore::fairalm.ToleranceWarning")  # of three rounds
 def test_a_killed_fit_goes_on(frame, rows, tmp_path):
     folder = str(tmp_path / "checkpoint")
     kill_after_two_fits(rows, folder)

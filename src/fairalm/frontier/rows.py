@@ -137,7 +137,8 @@ class Doubtful:
         self.rows = self.everything
 
     def _margins_at(self, prices: FloatArray) -> FloatArray:
-        return np.asarray(self.rough @ np.append(1.0, prices).astype(self.rough.dtype))
+        with np.errstate(invalid="ignore"):  # BLAS may report values beside the ones it was given
+            return np.asarray(self.rough @ np.append(1.0, prices).astype(self.rough.dtype))
 
     def _gathered(self) -> Rows:
         index = np.flatnonzero(self._is_in)

@@ -11,6 +11,7 @@ from fairalm.measures.definitions import requirement
 from fairalm.report.runs import FAIRALM_MODEL, OTHER_MODEL, PLAIN_MODEL
 
 FORECAST_CELL = 30  # rows; with a smaller cell no forecast is made
+FEW_TIMES = 1.1  # as many rows: not worth a number
 MOST_TIMES = 10.0  # as many rows; a forecast of more is not worth having
 MODEL_KINDS = {FAIRALM_MODEL: "fair models", PLAIN_MODEL: "plain model", OTHER_MODEL: "other methods"}
 SHOWN_RATES = {
@@ -72,6 +73,8 @@ def forecast(gap: Measure, tol: float, n_rows: int, rows: str) -> str:
     if needed is None or needed > MOST_TIMES * gap.n_min:
         return ""
     times = needed / gap.n_min
+    if times < FEW_TIMES:
+        return f"If that is the gap, a few more test {rows} would settle it."
     more = f"{about(n_rows * (times - 1))} more test {rows}"
     return f"If that is the gap, {more} would settle it ({times:.1f} times as many as now)."
 
