@@ -28,7 +28,7 @@ Verdict = Literal["found", "not confirmed", "none"]
 
 @dataclass(frozen=True, eq=False)
 class Lda:
-    """A search for less discriminatory alternatives, and what came of it.
+    """A search for less discriminatory alternatives and its result.
 
     `tried` is everything that was tried, with its figures on the choosing rows; `judged` has the figures of the
     baseline and of the chosen model on the judging rows, and `judged_changes` their differences. `chosen` is None if no
