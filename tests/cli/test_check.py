@@ -30,6 +30,8 @@ def test_every_flipped_bit_is_noticed(run, tmp_path, name):
         assert (code, f"{name} is not as fairalm wrote it" in err) == (2, True)
         if name != "history.csv":  # which predict does not read
             assert run("predict", "r", "people.csv", "-o", "out.csv")[0] == 2
+        if name == "metrics.json":
+            assert run("report", "r", "-o", "r.html")[0] == run("card", "r", "-o", "r.md")[0] == 2
     file.unlink()
     assert f"{name} is missing" in run("check", "r")[2]
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from fairalm.exceptions import InputError
 from fairalm.files import LDA, METRICS, AnyPath, read_json, to_json
+from fairalm.manifest import MANIFEST, check_manifest
 from fairalm.runs.metrics import SCHEMA
 
 RunSource = AnyPath | Mapping[str, Any]
@@ -94,6 +95,8 @@ def _read(source: RunSource) -> RunRecord:
         if (path / LDA).is_file():
             raise InputError(f"{path} is a search for alternatives: its page is {path / 'lda.html'}.")
         raise InputError(f"{path} is not a run of fairalm: {what}.")
+    if (file.parent / MANIFEST).is_file():
+        check_manifest(file.parent, [file.name])
     metrics = read_json(file) if file.suffix == ".json" else None
     if not isinstance(metrics, dict) or metrics.get("schema") != SCHEMA or "constraint" not in metrics["config"]:
         which = "name a folder of fairalm train, or the .json of fairalm compare or demo"
