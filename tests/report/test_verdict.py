@@ -9,7 +9,7 @@ from fairalm.report.answers import attribute_sentence
 from fairalm.report.facts import gather
 from fairalm.report.question import groups_in_words, question
 from fairalm.report.verdict import (
-    GroupChange,
+    RateChange,
     direction,
     error_sentence,
     gap_sentence,
@@ -93,11 +93,11 @@ def test_the_error():
 
 
 def test_rates_of_few_groups_are_named_and_of_many_the_ends():
-    few = [GroupChange("women", 0.55, 0.62), GroupChange("men", 0.66, 0.63)]
+    few = [RateChange("women", 0.55, 0.62), RateChange("men", 0.66, 0.63)]
     assert rates_sentence("TPR", few) == "TPR: women from 55.0 to 62.0 %, men from 66.0 to 63.0 %."
-    assert rates_sentence("TPR", [GroupChange("a", None, 0.5), GroupChange("b", None, None)]) == "TPR: a 50.0 %."
-    assert rates_sentence("TPR", [GroupChange("a", None, None)]) == ""
-    many = [GroupChange(f"g{n}", n / 10, 0.5 + n / 100) for n in range(7)]
+    assert rates_sentence("TPR", [RateChange("a", None, 0.5), RateChange("b", None, None)]) == "TPR: a 50.0 %."
+    assert rates_sentence("TPR", [RateChange("a", None, None)]) == ""
+    many = [RateChange(f"g{n}", n / 10, 0.5 + n / 100) for n in range(7)]
     assert rates_sentence("TPR", many) == (
         "TPR: 0.0 (g0) to 60.0 % (g6) under the plain model, 50.0 (g0) to 56.0 % (g6) under the fair model."
     )
@@ -109,17 +109,17 @@ def test_rates_of_few_groups_are_named_and_of_many_the_ends():
     ("changes", "said"),
     [
         (
-            [GroupChange("a", 0.5, 0.4, FELL), GroupChange("b", 0.6, 0.5, UNCLEAR)],
+            [RateChange("a", 0.5, 0.4, FELL), RateChange("b", 0.6, 0.5, UNCLEAR)],
             "Both groups are found less than before.",
         ),
-        ([GroupChange("a", 0.5, 0.4, UNCLEAR), GroupChange("b", 0.6, 0.5, UNCLEAR)], ""),  # may be chance
-        ([GroupChange("a", 0.5, 0.4), GroupChange("b", 0.6, 0.5)], BOTH),
-        ([GroupChange("a", 0.5, 0.497), GroupChange("b", 0.6, 0.5)], ""),  # without interval, too little
-        ([GroupChange("a", 0.5, 0.6), GroupChange("b", 0.6, 0.5)], ""),
-        ([GroupChange("a", 0.5, 0.4)], ""),
-        ([GroupChange(name, 0.5, 0.4, FELL) for name in "abc"], "Every group is found less than before."),
+        ([RateChange("a", 0.5, 0.4, UNCLEAR), RateChange("b", 0.6, 0.5, UNCLEAR)], ""),  # may be chance
+        ([RateChange("a", 0.5, 0.4), RateChange("b", 0.6, 0.5)], BOTH),
+        ([RateChange("a", 0.5, 0.497), RateChange("b", 0.6, 0.5)], ""),  # without interval, too little
+        ([RateChange("a", 0.5, 0.6), RateChange("b", 0.6, 0.5)], ""),
+        ([RateChange("a", 0.5, 0.4)], ""),
+        ([RateChange(name, 0.5, 0.4, FELL) for name in "abc"], "Every group is found less than before."),
         (
-            [*(GroupChange(name, 0.5, 0.4, FELL) for name in "abc"), GroupChange("d", None, None)],
+            [*(RateChange(name, 0.5, 0.4, FELL) for name in "abc"), RateChange("d", None, None)],
             "Every group whose rate is shown is found less than before.",
         ),
     ],

@@ -11,7 +11,7 @@ from fairalm.report.changes import group_changes
 from fairalm.report.question import shown_rates
 from fairalm.report.verdict import (
     REASONS,
-    GroupChange,
+    RateChange,
     direction,
     error_sentence,
     gap_sentence,
@@ -154,7 +154,7 @@ def _worst(facts: Facts, model: Facts) -> list[str]:
     return sentences
 
 
-def _ends(changes: Sequence[GroupChange], when: str, rate: str) -> str:
+def _ends(changes: Sequence[RateChange], when: str, rate: str) -> str:
     """The group with the worst rate beside the one with the best."""
     known = [(getattr(each, when), each.group) for each in changes if getattr(each, when) is not None]
     worst, *_, best = sorted(known, reverse=rate in ("fpr", "error")) if len(known) > 1 else [None, None]

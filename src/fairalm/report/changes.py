@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from fairalm.measures.text import with_interval
 from fairalm.report.models import coarse
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord
-from fairalm.report.verdict import GroupChange
+from fairalm.report.verdict import RateChange
 
 Facts = Mapping[str, Any]
 
@@ -60,12 +60,12 @@ def changes(facts: Facts, model: Facts, rate: str) -> list[Change]:
     return [Change(group["name"], before[group["name"]], group["rates"][rate]) for group in model["groups"]]
 
 
-def group_changes(facts: Facts, model: Facts, rate: str) -> list[GroupChange]:
+def group_changes(facts: Facts, model: Facts, rate: str) -> list[RateChange]:
     """The same as numbers, with the interval of each change; without a plain model there is no before."""
     known = (model["change"] or {}).get("groups", {})
     alone = [Change(group["name"], None, group["rates"][rate]) for group in model["groups"]]
     return [
-        GroupChange(
+        RateChange(
             each.group,
             each.before["value"] if each.before else None,
             each.after["value"] if each.after else None,

@@ -24,7 +24,7 @@ REASONS = {
 }
 
 
-class GroupChange(NamedTuple):
+class RateChange(NamedTuple):
     """A group's rate under the plain model and under the fair one; None where it is hidden or not recorded."""
 
     group: str
@@ -117,7 +117,7 @@ def _turned(figure: Figure, one: float) -> dict[str, Any]:
 _TURNED = {"value": "value", "low": "high", "high": "low"}
 
 
-def rates_sentence(name: str, changes: Sequence[GroupChange]) -> str:
+def rates_sentence(name: str, changes: Sequence[RateChange]) -> str:
     """A rate of each group before and after, or of the lowest and highest of many; "" if all are hidden."""
     after = [(each.group, each.after) for each in changes if each.after is not None]
     before = {each.group: each.before for each in changes if each.before is not None}
@@ -137,11 +137,11 @@ def rates_sentence(name: str, changes: Sequence[GroupChange]) -> str:
     return f"{name}: {', '.join(parts)}."
 
 
-def levelling_sentence(words: str, changes: Sequence[GroupChange]) -> str:
+def levelling_sentence(words: str, changes: Sequence[RateChange]) -> str:
     """Say it where the rate of every group that is shown fell, in one of them by more than chance; else "".
 
     >>> fell = {"value": -0.1, "low": -0.15, "high": -0.05}
-    >>> levelling_sentence("selected less often", [GroupChange("a", 0.5, 0.4, fell), GroupChange("b", 0.6, 0.5, fell)])
+    >>> levelling_sentence("selected less often", [RateChange("a", 0.5, 0.4, fell), RateChange("b", 0.6, 0.5, fell)])
     'Both groups are selected less often than before.'
     """
     falls = [each.before - each.after for each in changes if each.before is not None and each.after is not None]

@@ -19,7 +19,7 @@ from fairalm.runs.choices import make_estimator
 from fairalm.runs.columns import column_types
 from fairalm.runs.lda_result import Lda
 from fairalm.runs.lda_settings import LdaSettings
-from fairalm.runs.lending import Changes, Decisions, LoanRows
+from fairalm.runs.lending import LoanChanges, LoanDecisions, LoanRows
 from fairalm.runs.samples import Samples
 from fairalm.runs.search import INCUMBENT, Rule, Search, Tried
 from fairalm.runs.source import Source
@@ -48,7 +48,7 @@ def lda(source: Source, settings: LdaSettings, *, progress: bool = False, comman
     search = _search(samples, loans, rows, settings, acceptance)
     tried: list[Tried] = []
     if present is not None:
-        given = Decisions(present[rows["choose"]])
+        given = LoanDecisions(present[rows["choose"]])
         tried.append(Tried(INCUMBENT, decisions=given, figures=search.choosing.figures(given)))
     total = len(settings.estimator) * search.steps
     with progress_bar(total, shown=progress, text="searching") as update:
@@ -170,11 +170,11 @@ def _best_plain(tried: Sequence[Tried]) -> Tried:
 
 def _choose(
     tried: Sequence[Tried], baseline: Tried, choosing: LoanRows, rule: Rule
-) -> tuple[dict[int, Changes], dict[int, str], Tried | None]:
+) -> tuple[dict[int, LoanChanges], dict[int, str], Tried | None]:
     """How each model differs from the baseline, why it is not admissible, and the chosen one."""
     assert baseline.decisions is not None
     assert baseline.figures is not None
-    changes: dict[int, Changes] = {}
+    changes: dict[int, LoanChanges] = {}
     reasons: dict[int, str] = {}
     for number, one in enumerate(tried):
         if one is baseline:
@@ -188,7 +188,7 @@ def _choose(
     return changes, reasons, rule.choose(admissible)
 
 
-def _smallest(decided: Mapping[LoanRows, Sequence[Decisions | None]]) -> dict[str, int]:
+def _smallest(decided: Mapping[LoanRows, Sequence[LoanDecisions | None]]) -> dict[str, int]:
     """Of each group, the fewest rows that any of these decisions accepts or refuses, unless none."""
     counts = [np.array([rows.sizes for rows in decided])]
     for rows, several in decided.items():
@@ -199,6 +199,6 @@ def _smallest(decided: Mapping[LoanRows, Sequence[Decisions | None]]) -> dict[st
     return {name: int(few) for name, few in zip(next(iter(decided)).names, fewest, strict=True) if np.isfinite(few)}
 
 
-def _decide(tried: Tried, X: pd.DataFrame, present: Any, favourable: Any) -> Decisions:
+def _decide(tried: Tried, X: pd.DataFrame, present: Any, favourable: Any) -> LoanDecisions:
     """A model's decisions on the judging rows, or those that are there."""
-    return Decisions(present) if tried.estimator == INCUMBENT else Decisions.of(tried.model, X, favourable)
+    return LoanDecisions(present) if tried.estimator == INCUMBENT else LoanDecisions.of(tried.model, X, favourable)

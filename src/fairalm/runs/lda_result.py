@@ -16,7 +16,7 @@ from fairalm.manifest import write_manifest
 from fairalm.measures import Measure
 from fairalm.models_io import save
 from fairalm.runs.lda_settings import LdaSettings
-from fairalm.runs.lending import Changes, Figures
+from fairalm.runs.lending import Figures, LoanChanges
 from fairalm.runs.metrics import data_entry, metrics, verdict
 from fairalm.runs.run import MODEL
 from fairalm.runs.samples import Samples
@@ -42,10 +42,10 @@ class Lda:
     tried: tuple[Tried, ...]
     baseline: Tried
     reasons: Mapping[int, str]  # of each tried model but the baseline: why it is not admissible, "" if it is
-    changes: Mapping[int, Changes]  # of each tried model, on the choosing rows
+    changes: Mapping[int, LoanChanges]  # of each tried model, on the choosing rows
     chosen: Tried | None
     judged: Mapping[str, Figures]
-    judged_changes: Changes | None
+    judged_changes: LoanChanges | None
     smallest: Mapping[str, int]  # of each group, the fewest rows that a model accepts or refuses, unless none
     acceptance: float
     command: str = ""

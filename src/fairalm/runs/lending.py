@@ -28,14 +28,14 @@ LEVEL = 0.95  # nominal coverage of the intervals
 
 
 @dataclass(frozen=True, eq=False)
-class Decisions:
+class LoanDecisions:
     """Which rows a model accepts, and the scores it ranks them by; decisions that came without scores have none."""
 
     accepted: BoolArray
     scores: FloatArray | None = None
 
     @classmethod
-    def of(cls, model: Any, X: pd.DataFrame, favourable: Any) -> Decisions:
+    def of(cls, model: Any, X: pd.DataFrame, favourable: Any) -> LoanDecisions:
         """Those of a fitted classifier, which accepts where it predicts the favourable label."""
         return cls(np.asarray(model.predict(X) == favourable), scores_of(model, X, favourable))
 
@@ -65,7 +65,7 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Changes:
+class LoanChanges:
     """How a model differs from the baseline on the same rows: its figure minus the baseline's."""
 
     acceptance: Measure
@@ -116,7 +116,7 @@ class LoanRows:
         """Which rows belong to a group."""
         return np.asarray(self.codes == self.names.index(name))
 
-    def figures(self, decisions: Decisions) -> Figures:
+    def figures(self, decisions: LoanDecisions) -> Figures:
         """The figures of a model's decisions on these rows."""
         accepted, scores = decisions.accepted, decisions.scores
         reference = self.of_group(self.reference)
@@ -130,11 +130,11 @@ class LoanRows:
             *ranks,
         )
 
-    def changes(self, before: Decisions, after: Decisions) -> Changes:
+    def changes(self, before: LoanDecisions, after: LoanDecisions) -> LoanChanges:
         """What changes from one model's decisions to another's."""
         old, new = before.accepted, after.accepted
         reference = self.of_group(self.reference)
-        return Changes(
+        return LoanChanges(
             acceptance_change(old, new),
             bad_rate_change(self.bad, old, new),
             {name: impact_ratio_change(old, new, self.of_group(name), reference) for name in self.compared},

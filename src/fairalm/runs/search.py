@@ -15,7 +15,7 @@ from fairalm.arrays import FloatArray
 from fairalm.constraints import DemographicParity
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.measures import Measure
-from fairalm.runs.lending import Changes, Decisions, Figures, LoanRows, lowest_ratio
+from fairalm.runs.lending import Figures, LoanChanges, LoanDecisions, LoanRows, lowest_ratio
 from fairalm.sklearn import FrontierClassifier
 
 PLAIN = 0.01  # ratio asked of a model without a limit: every model in use has more
@@ -55,7 +55,7 @@ class Tried:
     settings: str = ""
     asked: float | None = None
     model: Any = None
-    decisions: Decisions | None = None
+    decisions: LoanDecisions | None = None
     figures: Figures | None = None
     searched: Measure | None = None
     bad_rate_bound: float | None = None
@@ -83,7 +83,7 @@ class Rule:
     margin: float
     ratio: float
 
-    def why_not(self, tried: Tried, changes: Changes, group: str, baseline: Figures) -> str:
+    def why_not(self, tried: Tried, changes: LoanChanges, group: str, baseline: Figures) -> str:
         """Why a model is not admissible; "" if it is. `group` is the one that the baseline treats worst."""
         figures, gain, loss = tried.figures, changes.ratios[group], changes.bad_rate
         if figures is None or figures.ratio.value is None or loss.high is None or gain.low is None:
@@ -169,7 +169,7 @@ class Search:
         point = tried.model
         threshold = threshold_for(point.rule.margins(point.model.joint(self.X_choose)), self.acceptance)
         model = copy(point).set_params(rule=replace(point.rule, threshold=threshold))
-        decisions = Decisions.of(model, self.X_choose, self.favourable)
+        decisions = LoanDecisions.of(model, self.X_choose, self.favourable)
         is_known = (self.fitting.codes >= 0).all()
         share = self.acceptance if is_known else point.figures_["selection"]  # of rows with a known group
         bound = bad_rate_of(point.bound_, share, good)
@@ -182,7 +182,7 @@ class Search:
             bad_rate_bound=bound,
         )
 
-    def _searched(self, point: Any, decisions: Decisions) -> Measure:
+    def _searched(self, point: Any, decisions: LoanDecisions) -> Measure:
         """The lowest ratio over the fit rows, out of fold, and the choosing rows."""
         shares = np.array([point.figures_[f"selection_{name}"] for name in self.fitting.names])
         k, fitted = self.choosing.accepted_in(decisions.accepted), self.fitting.sizes
