@@ -1,0 +1,11 @@
+"""Attacks on fairalm: processes killed, disks filled, files damaged, small counts guessed.
+
+    python -m tools.attack                    # a short version of every attack, in a few minutes
+    python -m tools.attack --full             # the one behind docs/reliability.md
+    python -m tools.attack --only kills       # one attack
+    python -m tools.attack --write docs/reliability.md   # put the recorded results into the page
+
+Each attack is a module of this package with a function ``attack(full, seed)`` that yields a :class:`~.outcome.Outcome`
+per row of the table. Results are kept in ``build/attack/``, one file an attack, so that a table can be put together from
+attacks that ran one after the other.
+"""
