@@ -6,6 +6,6 @@
     python -m tools.attack --write docs/reliability.md   # put the recorded results into the page
 
 Each attack is a module of this package with a function ``attack(full, seed)`` that yields a :class:`~.outcome.Outcome`
-per row of the table. Results are kept in ``build/attack/``, one file an attack, so that a table can be put together from
-attacks that ran one after the other.
+per row of the table. Results are kept in ``build/attack/``, one file per attack, so that the table can be put together
+from attacks that ran one after the other.
 """
