@@ -56,6 +56,7 @@ class XrayJob(Job):
     eta: float | None = None
     epochs: int = 8
     size: int = 64
+    pretrained: bool = False
     nets: Path | None = field(default=None, compare=False)  # folder in which to save the net
 
     @property
@@ -65,11 +66,17 @@ class XrayJob(Job):
     @property
     def config(self) -> dict[str, Any]:
         label = self.method if self.eta is None else f"{self.method}, eta {self.eta:g}"
-        return {**super().config, "label": label, "test": TEST, "batch_size": BATCH_SIZE, "lr": RATE}
+        return {**super().config, "label": label, "test": TEST, "batch_size": BATCH_SIZE, "lr": RATE, "net": self.net}
+
+    @property
+    def net(self) -> str:
+        """The name of the net."""
+        return "efficientnet-lite0" if self.pretrained else "resnet18"
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
         """Train the net; the ``entry`` of the test images, and as ``profile`` error and DEO after each epoch."""
-        from fairalm.vision.training import fit_images  # torch is slow to load
+        from fairalm.vision.imagenet import IMAGENET  # torch is slow to load
+        from fairalm.vision.training import fit_images
 
         data = load_xray(data_dir, size=self.size)
         parts = split(data.y, data.groups, test_size=TEST, random_state=self.seed)
@@ -77,7 +84,8 @@ class XrayJob(Job):
             data = data.retarget(target=data.protected[0], protected=data.target)
         (train, test), begin = (data.rows(part) for part in parts), time.perf_counter()
         method = METHODS.get(self.method, Unconstrained)(**{"eta": self.eta} if self.eta else {})
-        settings: dict[str, Any] = {"net": "resnet18", "epochs": self.epochs, "batch_size": BATCH_SIZE, "lr": RATE}
+        settings: dict[str, Any] = {"net": self.net, "weights": IMAGENET if self.pretrained else None}
+        settings |= {"epochs": self.epochs, "batch_size": BATCH_SIZE, "lr": RATE}
         with warnings.catch_warnings(), threadpool_limits(1):  # sums in another order would give another net
             warnings.simplefilter("ignore", ToleranceWarning)  # the gap is in the table
             model = fit_images(  # nothing is chosen by the test images
@@ -99,7 +107,8 @@ class Xray(Experiment):
     A ResNet-18 learns to detect tuberculosis in the pooled Shenzhen and Montgomery images at 64 pixels, without a
     constraint and with the paper's Algorithm 2, under equal opportunity between the hospitals. A seed sets aside a
     quarter of the images for testing and sets the first weights; the methods share it, so that they are compared seed
-    by seed. The images are not shipped: give the folder above xray/ in FAIRALM_DATA or with --data-dir.
+    by seed. With --pretrained the net is EfficientNet-Lite0 with its ImageNet weights. The images are not shipped: give
+    the folder above xray/ in FAIRALM_DATA or with --data-dir.
 
     Written are the means over the seeds and the paper's claims one by one, as table.md and table.csv (all nets);
     xray.png, the paper's figure; profiles.png, error and DEO by epoch; report.html, a page with every net; and in nets/
@@ -108,6 +117,7 @@ class Xray(Experiment):
     For example:
       python -m reproduction xray --quick -o quick
       python -m reproduction xray --size 32 --first 100 --eta 0.1,1 -o tried
+      python -m reproduction xray --pretrained --size 128 -o pretrained
     """
 
     seeds: Annotated[int, Option("How many splits and nets, one per seed.", whole(), quick=3)] = 10
@@ -117,6 +127,7 @@ class Xray(Experiment):
     pi_control: Annotated[bool, Option("Also train with this library's default method.")] = False
     epochs: Annotated[int, Option("Passes over the images.", whole(), quick=3)] = 8
     size: Annotated[int, Option("Pixels on a side.", whole(32), "PIXELS")] = 64
+    pretrained: Annotated[bool, Option("Train EfficientNet-Lite0 from its ImageNet weights, not ResNet-18.")] = False
 
     def prepare(self) -> None:
         load_xray(self.data_dir, size=self.size)
@@ -127,7 +138,7 @@ class Xray(Experiment):
         nets = [(method, self.first + i, eta) for method, eta in methods for i in range(self.seeds)]
         nets.append((HOSPITAL, self.first, None))
         folders = {self.first: self.out / "nets"}
-        return [XrayJob(*net, self.epochs, self.size, folders.get(net[1])) for net in nets]
+        return [XrayJob(*net, self.epochs, self.size, self.pretrained, folders.get(net[1])) for net in nets]
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
         return {"table": net_table(results)[COLUMNS]}
@@ -162,7 +173,7 @@ class Xray(Experiment):
 def _model(result: Result) -> Model:
     config, profile = result["config"], result["profile"]
     kind = PLAIN_MODEL if config["method"] == UNCONSTRAINED else FAIRALM_MODEL
-    settings = {"net": "resnet18"} | {name: config[name] for name in ("eta", "epochs", "batch_size", "lr", "size")}
+    settings = {name: config[name] for name in ("net", "eta", "epochs", "batch_size", "lr", "size")}
     curves = {"error": profile["test_error"], "gap": profile["test_deo"]}
     return Model(config["label"], kind, result["entry"], config["seed"], result["seconds"], settings, curves)
 

@@ -116,6 +116,16 @@ def test_jobs_share_seeds(tmp_path):
     assert [job.nets is not None for job in jobs] == [True, False] * 4 + [True]
 
 
+def test_a_pretrained_net(folder, tmp_path):
+    plain, _ = Xray(tmp_path, str(folder), seeds=1, epochs=1, size=32, pretrained=True).jobs()[::2]
+    assert plain.config["net"] == "efficientnet-lite0"
+    found = {"config": plain.config, **plain.run(str(folder))}
+    settings = load_image_model(plain.nets / "unconstrained").settings
+    assert (settings["net"], settings["weights"]) == ("efficientnet-lite0", "imagenet")
+    (page,) = Xray(tmp_path, str(folder), size=32).pages([found])
+    assert gather([as_run(page, "typed")], min_cell=1)["models"][0]["settings"]["net"] == "efficientnet-lite0"
+
+
 def test_lines_by_hand(results):
     nets = net_table(results)
     assert nets["reached"].tolist() == [3.0, 2.0, np.inf, np.inf, np.inf, 3.0]
