@@ -156,8 +156,8 @@ def test_demo_twice(run, tmp_path):
     assert f"{100 * plain['deo']['value']:.1f} [{100 * plain['deo']['low']:.1f}" in out
 
 
-def test_demo_without_matplotlib_and_fairlearn(console, tmp_path):
-    for name in ("matplotlib", "fairlearn"):
+def test_demo_without_vega_and_fairlearn(console, tmp_path):
+    for name in ("vl_convert", "fairlearn"):
         (tmp_path / "hidden" / name).mkdir(parents=True)
         (tmp_path / "hidden" / name / "__init__.py").write_text("raise ImportError('not here')")
     code, out, err = console("demo", "--rows", "800", PYTHONPATH=tmp_path / "hidden")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from fairalm.arrays import FloatArray
 from fairalm.cli.compare import DEFAULT, FAIRLEARN
-from fairalm.files import write_png
+from fairalm.report.figures import write_chart
 from fairalm.runs.comparison import PLAIN, Result
 
 ROOM = 0.02  # error above the plain model's that is still shown
+WIDTH, HEIGHT = 640, 330
 
 
-def tradeoff(results: Sequence[Result], tol: float, title: str, path: Path) -> None:
+def tradeoff(results: Sequence[Result], tol: float, title: Sequence[str], path: Path) -> None:
     """Draw test error against the gap, a point per method with its intervals, and write a PNG.
 
     Labels stand in a row on top, in the order of the points, each joined to its point. Methods whose error is far above
@@ -25,31 +26,69 @@ def tradeoff(results: Sequence[Result], tol: float, title: str, path: Path) -> N
     limit = float(results[0].error.value or 0) + ROOM
     shown = [r for r in results if r.gap.value is not None and float(r.error.value or 0) <= limit]
     shown.sort(key=lambda result: float(result.gap.value or 0))
-    gap = 100 * np.array([[r.gap.low, r.gap.value, r.gap.high] for r in shown], dtype=float)
-    error = 100 * np.array([[r.error.low, r.error.value, r.error.high] for r in shown], dtype=float)
-    figure = Figure(figsize=(9, 5.8), layout="constrained")
-    axes = figure.add_subplot()
-    right, low, high = 1.05 * gap.max(), error.min() - 0.3, error.max() + 0.1
-    axes.axvspan(0, 100 * tol, color="#e3efdd", lw=0, zorder=0)
-    axes.text(
-        50 * tol, low, f" within {100 * tol:.3g} %", rotation=90, va="bottom", ha="center", color="#5a7d4a", size=8
+    gap, error = (
+        100 * np.array([[m.low, m.value, m.high] for m in measures], dtype=float)
+        for measures in ([r.gap for r in shown], [r.error for r in shown])
     )
-    for result, x, y, place in zip(shown, gap, error, _apart(gap[:, 1], right), strict=True):
-        color = _color(result.method)
-        axes.hlines(y[1], x[0], x[2], color=color, alpha=0.35, lw=1.2)
-        axes.vlines(x[1], y[0], y[2], color=color, alpha=0.35, lw=1.2)
-        axes.plot(x[1], y[1], "o", color=color, ms=8, mec="white", zorder=3)
-        axes.plot([x[1], place], [y[1], high], color=color, alpha=0.6, lw=0.7, ls=":", clip_on=False)
-        label = f"{result.method} (default)" if result.method == DEFAULT else result.method
-        weight = "bold" if result.method in (PLAIN, DEFAULT) else "normal"
-        axes.text(place, high, f" {label}", rotation=40, rotation_mode="anchor", color=color, weight=weight)
-    axes.set(xlim=(0, right), ylim=(low, high), ylabel="test error, %")
+    right, low, high = 1.05 * gap.max(), error.min() - 0.3, error.max() + 0.1
+    points = [
+        {
+            **{"gap_low": x[0], "gap": x[1], "gap_high": x[2], "error_low": y[0], "error": y[1], "error_high": y[2]},
+            **{"label": _label(result.method), "color": _color(result.method), "place": place, "top": high},
+        }
+        for result, x, y, place in zip(shown, gap, error, _apart(gap[:, 1], right), strict=True)
+    ]
     outside = [f"{r.method} (error {r.error}, DEO {r.gap})" for r in results if r not in shown]
-    note = f"\nOutside the figure: {'; '.join(outside)}" if outside else ""
-    axes.set_xlabel(f"test DEO, %: gap in true positive rates between the groups{note}")
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(title, x=0.01, ha="left", size=11)
-    write_png(path, figure)
+    note = [f"Outside the figure: {'; '.join(outside)}"] if outside else []
+    scales = {"x": [0, right], "y": [low, high]}
+    titles = {"x": ["test DEO, %: gap in true positive rates between the groups", *note], "y": "test error, %"}
+    spec = {
+        "title": {"text": list(title), "anchor": "start", "fontSize": 12, "fontWeight": "normal", "offset": 16},
+        "width": WIDTH,
+        "height": HEIGHT,
+        "data": {"values": points},
+        "encoding": {
+            axis: {"type": "quantitative", "scale": {"domain": ends, "nice": False}, "axis": {"title": titles[axis]}}
+            for axis, ends in scales.items()
+        }
+        | {"color": {"field": "color", "type": "nominal", "scale": None}},
+        "layer": [*_band(tol, low), *_layers()],
+        "config": {
+            "font": "Helvetica, Arial, sans-serif",
+            "view": {"stroke": None},
+            "axis": {"grid": False, "titleFontWeight": "normal", "labelFontSize": 12, "titleFontSize": 12},
+        },
+    }
+    write_chart(path, spec)
+
+
+def _band(tol: float, low: float) -> list[dict[str, Any]]:
+    """The gaps within the tolerance."""
+    text = {"type": "text", "angle": 270, "align": "left", "dx": 4, "color": "#5a7d4a", "fontSize": 10}
+    return [
+        {"data": {"values": [{}]}, "mark": {"type": "rect", "color": "#e3efdd"}}
+        | {"encoding": {"x": {"datum": 0}, "x2": {"datum": 100 * tol}, "color": {"value": "#e3efdd"}}},
+        {"data": {"values": [{}]}, "mark": {**text, "text": f"within {100 * tol:.3g} %"}}
+        | {"encoding": {"x": {"datum": 50 * tol}, "y": {"datum": low}, "color": {"value": text["color"]}}},
+    ]
+
+
+def _layers() -> list[dict[str, Any]]:
+    """Intervals, lines to the labels, points and labels."""
+    rule = {"type": "rule", "opacity": 0.35, "strokeWidth": 1.5}
+    to_label = {"type": "rule", "opacity": 0.6, "strokeWidth": 0.8, "strokeDash": [2, 2]}
+    text = {"type": "text", "angle": 320, "align": "left", "baseline": "middle", "dx": 3, "dy": -4, "fontSize": 12}
+    layers = [
+        (rule, {"x": "gap_low", "x2": "gap_high", "y": "error"}),
+        (rule, {"x": "gap", "y": "error_low", "y2": "error_high"}),
+        (to_label, {"x": "gap", "y": "error", "x2": "place", "y2": "top"}),
+        ({"type": "point", "filled": True, "size": 80, "opacity": 1}, {"x": "gap", "y": "error"}),
+        (text, {"x": "place", "y": "top", "text": "label"}),
+    ]
+    return [
+        {"mark": mark, "encoding": {channel: {"field": field} for channel, field in fields.items()}}
+        for mark, fields in layers
+    ]
 
 
 def _apart(places: FloatArray, right: float) -> FloatArray:
@@ -62,6 +101,10 @@ def _apart(places: FloatArray, right: float) -> FloatArray:
     for i in range(len(apart) - 2, -1, -1):
         apart[i] = min(apart[i], apart[i + 1] - distance)
     return np.asarray(apart)
+
+
+def _label(method: str) -> str:
+    return f"{method} (default)" if method == DEFAULT else method
 
 
 def _color(method: str) -> str:

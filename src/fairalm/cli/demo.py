@@ -10,6 +10,7 @@ import typer
 
 from fairalm.cli import _options as opt
 from fairalm.cli._output import print_json, show_samples, write_report
+from fairalm.cli._plot import tradeoff
 from fairalm.cli.compare import DEFAULT, footnotes, marked
 from fairalm.console import is_terminal, print_table, say, say_path
 from fairalm.datasets import split
@@ -99,17 +100,16 @@ def _row(result: Result, plain: Result) -> tuple[str, ...]:
 
 def _draw(done: Comparison, path: Path) -> str:
     """Draw the figure; what to install if that is not possible."""
-    try:
-        from fairalm.cli._plot import tradeoff
-    except ImportError:
-        return 'No figure: matplotlib is not installed; pip install "fairalm[report]".'
     before, after = done.results[0], next(result for result in done.results if result.method == DEFAULT)
-    title = (
+    title = [
         f"Adult, men and women. From the plain model to our default: DEO {_move(before.gap, after.gap)},"
-        f" error {_move(before.error, after.error)}.\n"
-        "Further left is fairer, further down more accurate; bars are 95 % intervals on people no model has seen."
-    )
-    tradeoff(done.results, done.constraint.tol, title, path)
+        f" error {_move(before.error, after.error)}.",
+        "Further left is fairer, further down more accurate; bars are 95 % intervals on people no model has seen.",
+    ]
+    try:
+        tradeoff(done.results, done.constraint.tol, title, path)
+    except ImportError as error:
+        return f"No figure. {error}."
     return ""
 
 

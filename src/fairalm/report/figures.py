@@ -20,6 +20,13 @@ TITLE = 80  # letters in a line of the title
 LETTER, LINE = 6.0, 14.0  # points that a letter of a label is wide, and a label is tall
 
 
+def write_chart(path: AnyPath, spec: Mapping[str, Any]) -> None:
+    """Write a chart of Vega-Lite with its data as PNG, on white."""
+    module = vl_convert()
+    vega = module.vegalite_to_vega({**spec, "background": "white"})
+    write_atomic(path, module.vega_to_png(vega, scale=SCALE))
+
+
 def write_figure(path: AnyPath, facts: Mapping[str, Any], name: str, *, title: str) -> None:
     """Write one chart as PNG, with a title."""
     lines = textwrap.wrap(title.replace(" %", "\N{NO-BREAK SPACE}%"), TITLE)

@@ -20,7 +20,7 @@ def vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError as error:
-        raise ImportError('The page needs vl-convert-python: pip install "fairalm[report]"') from error
+        raise ImportError('Pages and figures need vl-convert-python: pip install "fairalm[report]"') from error
     return vl_convert
 
 
