@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from benchmarks.common import write_between
 from tools.attack.outcome import FAILURES, Outcome
 
 ATTACKS = ("kills", "folders", "disk", "damage", "fuzz", "privacy")
 RESULTS = Path("build/attack")
-BEGIN, END = "<!-- attack -->", "<!-- /attack -->"
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.write is not None:
         outcomes = [outcome for name in ATTACKS for outcome in _recorded(name)]
-        write_table(options.write, outcomes)
+        write_between(options.write, "attack", "\n".join(table(outcomes)))
     else:
         outcomes = []
         for name in options.only or ATTACKS:
@@ -56,14 +56,6 @@ def table(outcomes: Iterable[Outcome]) -> list[str]:
     rows = [["attack", "tries", *FAILURES, "note"], ["---"] * (len(FAILURES) + 3)]
     rows += [outcome.cells() for outcome in [*outcomes, total]]
     return [f"| {' | '.join(row)} |" for row in rows]
-
-
-def write_table(page: Path, outcomes: Iterable[Outcome]) -> None:
-    """Replace the table between the marks of a page."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text("\n".join([f"{before}{BEGIN}", *table(outcomes), f"{END}{after}"]), encoding="utf-8")
 
 
 def _recorded(name: str) -> list[Outcome]:
