@@ -36,8 +36,8 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
         yield attacked("hidden counts of real people", real(seed), most_each=40)
 
 
-def attacked(what: str, worlds: Iterable[World], *, most_each: int) -> Outcome:
-    """Guess up to `most_each` hidden counts of each world."""
+def attacked(what: str, worlds: Iterable[World], *, most_each: int, whole: int = WHOLE) -> Outcome:
+    """Guess up to `most_each` hidden counts of each world; of each `whole` of them, count all possible values."""
     outcome, sizes, n_pages, n_narrow = Outcome(what), Counter[int](), 0, 0
     for number, world in enumerate(worlds):
         cells = world.small()
@@ -47,7 +47,7 @@ def attacked(what: str, worlds: Iterable[World], *, most_each: int) -> Outcome:
         chosen = np.random.default_rng(number).permutation(len(cells))[:most_each]
         text = world.publish()
         for cell in (cells[place] for place in chosen):
-            is_whole = outcome.tries % WHOLE == 0
+            is_whole = outcome.tries % whole == whole - 1
             outcome.tries += 1
             values = possible(world, cell, text, enough=None if is_whole else ENOUGH)
             n_narrow += len(values) < ENOUGH
@@ -60,14 +60,16 @@ def attacked(what: str, worlds: Iterable[World], *, most_each: int) -> Outcome:
     return outcome
 
 
-def possible(world: World, cell: Cell, text: str | None = None, *, enough: int | None = None) -> set[int]:
+def possible(
+    world: World, cell: Cell, text: str | None = None, *, enough: int | None = None, tries: int = ORDERS
+) -> set[int]:
     """The values of a hidden count that the publication allows, if everything else is known.
 
     With `enough`, the search ends when that many are found. The nearest values are tried first.
     """
     text, own = world.publish() if text is None else text, world.count(cell)
     found = {own}
-    for order in range(ORDERS):
+    for order in range(tries):
         for number in sorted(set(range(world.min_cell)) - found, key=lambda number: abs(number - own)):
             if any(same_publication(other, text) for other in world.with_count(cell, number, order)):
                 found.add(number)

@@ -92,7 +92,7 @@ def _released(audit: Audit, shown: Mapping[str, Groups], unit: int) -> dict[str,
 def _comparison(audit: Audit, table: Table, groups: Groups, part: str, unit: int) -> dict[str, Any]:
     """A table of rounded counts. Groups of whose rate rounding leaves much open are in no ratio, test or verdict."""
     counts = {name: {"tp": 0, "fn": 0, "fp": own[part], "tn": own["n"] - own[part]} for name, own in groups.items()}
-    ranges = {name: rate_range(own, "selection", unit) for name, own in counts.items()}
+    ranges = {name: rate_range(own, "fpr", unit) for name, own in counts.items()}
     if audit["config"]["weight"]:
         ranges = {name: {} for name in ranges}
     fine = [name for name, own in ranges.items() if not is_rough(own)]
@@ -116,7 +116,7 @@ def _comparison(audit: Audit, table: Table, groups: Groups, part: str, unit: int
         rows[name] = _widened(own["groups"][name], ranges[name], ranges[own["reference"]])
     judged = [counts[name] for name in own["judged"]]
     ratio, difference = (
-        _wider(own[name], rounding_moves(judged, "selection", unit, kind))
+        _wider(own[name], rounding_moves(judged, "fpr", unit, kind))
         for name, kind in (("ratio", "ratio"), ("difference", "difference"))
     )
     ratio["verdict"] = ratio_verdict(_measure(ratio))
