@@ -109,7 +109,7 @@ def _rest(table: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What is said of groups that are not compared."""
     if len(own["groups"]) == len(table["groups"]):
         return ""
-    return " Groups of whose share rounding leaves over five points open are not compared here; audit.json has them."
+    return " Groups of whose share rounding leaves over ten points open are not compared here; audit.json has them."
 
 
 def _cannot_show(min_cell: int) -> str:

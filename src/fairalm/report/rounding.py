@@ -17,7 +17,7 @@ from fairalm.measures.rates import Share, share_of
 
 EXACT = 1  # the unit of counts that are shown as they are
 ROWS = (("tp", "fn"), ("tn", "fp"))  # right and wrong predictions where the label is the target, and where it is not
-ROUGH = 0.05  # a rate that rounding leaves open by more is given as a range
+ROUGH = 0.1  # a rate that rounding leaves open by more is given as a range
 
 
 def is_small(count: int, min_cell: int) -> bool:
