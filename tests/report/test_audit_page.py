@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.report.audit_cells import exact_groups, shown_groups
 from fairalm.report.audit_facts import audit_facts
 from fairalm.report.audit_page import audit_page
 from fairalm.report.audit_words import answer, chance, question
@@ -112,38 +111,70 @@ def test_for_everybody(open_page, audited, name, width, scheme):
     assert serious == [], [(rule["id"], [node["html"] for node in rule["nodes"]][:3]) for rule in serious]
 
 
-def test_small_counts_are_not_on_the_page(tmp_path):
-    cells = {
-        ("F", "a"): (300, 150),
-        ("F", "b"): (200, 103),
-        ("F", "c"): (7, 4),
-        ("M", "a"): (280, 131),
-        ("M", "b"): (210, 3),
-    }
-    cells |= {("M", "c"): (90, 41)}
+CELLS = {
+    ("F", "a"): (300, 150),
+    ("F", "b"): (205, 103),
+    ("F", "c"): (7, 4),
+    ("M", "a"): (284, 131),
+    ("M", "b"): (210, 3),
+    ("M", "c"): (90, 41),
+}
+
+
+def audit_of(tmp_path, cells, **given):
     rows = [(sex, race, int(place < k)) for (sex, race), (n, k) in cells.items() for place in range(n)]
     pd.DataFrame(rows, columns=["sex", "race", "h"]).to_csv(tmp_path / "p.csv", index=False)
-    facts = audit(Decisions(str(tmp_path / "p.csv"), ["sex", "race"], decision="h")).facts
-    crossed = shown_groups(facts["selection"], 10)[2]
-    assert crossed["F × c"] is None
-    # each line of the crossed table whose sum is on the page has two hidden groups, or a second one with a range
-    for line in (["F × a", "F × b", "F × c"], ["F × c", "M × c"], ["M × a", "M × b", "M × c"]):
-        assert sum(crossed[name] is None or crossed[name][0] < crossed[name][1] for name in line) >= 2
-    assert crossed["M × b"] == (1, 9)
-    page = audit_facts(facts, 10)
-    shown = {group["name"]: group for group in page["tables"][2]["groups"]}
-    assert (shown["M × b"]["counts"], shown["M × b"]["ratio"][0]) == ("1 to 9 of 210", "hidden")
-    assert shown["F × c"]["rate_text"][0] == "hidden"
+    return audit(Decisions(str(tmp_path / "p.csv"), ["sex", "race"], decision="h", **given)).facts
+
+
+def test_small_counts_are_rounded_and_sums_are_those_of_rounded_counts(tmp_path):
+    page = audit_facts(audit_of(tmp_path, CELLS), 10)
+    sex, race, crossed = ({group["name"]: group for group in table["groups"]} for table in page["tables"])
+    assert crossed["F × c"]["counts"] == "about 0 of 10"
+    assert crossed["F × c"]["rate_text"][0] == "0 % to 80 %"  # 0 of 14 to 4 of 5
+    assert sex["F"]["counts"] == "about 250 of 520"  # 150 + 100 + 0 of 300 + 210 + 10
+    assert race["c"]["counts"] == "about 40 of 100"
     assert page["about"].startswith("About 1,100 people")
-    assert "4 of 7" not in json.dumps(page)
+    assert page["rounded_to"] == 10
+    assert "sha256" not in json.dumps(page)
 
 
-def test_groups_of_outcomes_are_shown_whole_or_not_at_all():
-    counts = {"tp": 50, "fp": 40, "tn": 30, "fn": 20}
-    groups = {"a": counts, "b": counts | {"tp": 60}, "c": counts | {"fn": 3}}
-    assert exact_groups([{"groups": groups}], 10) == [{"a", "b"}]
-    others = {"groups": {"x": counts, "y": counts}}  # its sums would give c's counts away
-    assert exact_groups([{"groups": groups}, others], 10) == [{"b"}, {"x", "y"}]
+def test_whatever_the_small_counts_the_page_is_the_same(tmp_path):
+    pages = {
+        audit_page(audit_of(tmp_path, CELLS | {("F", "c"): (n, k), ("M", "b"): (210, few)}), min_cell=10)
+        for n, k, few in ((7, 4, 3), (9, 1, 4), (14, 2, 1))
+    }
+    assert len(pages) == 1
+
+
+def test_groups_that_cannot_be_compared_are_said_to_be_so(tmp_path):
+    cells = {("F", "a"): (25, 9), ("F", "b"): (30, 12), ("M", "a"): (40, 20), ("M", "b"): (22, 11)}
+    facts = audit_facts(audit_of(tmp_path, cells), 10)
+    assert {table["answer"].split(".")[0] for table in facts["tables"]} == {"Cannot be shown"}
+    assert all(" % to " in group["rate_text"][0] for group in facts["tables"][0]["groups"])
+
+
+def test_tables_whose_groups_cannot_be_matched_are_left_out(tmp_path):
+    cells = {(sex.replace("F", "F × x"), race): counts for (sex, race), counts in CELLS.items()}
+    facts = audit_facts(audit_of(tmp_path, cells), 10)
+    assert [table["attribute"] for table in facts["tables"]] == ["sex", "race"]
+    assert "cannot be matched" in facts["privacy"][-1]
+
+
+def test_attributes_on_their_own_that_would_reveal_a_count_are_left_out(tmp_path):
+    # who leaves the four of b must join another group, and each has as many as its rounded number allows
+    tight = {("F", "a"): (304, 152), ("M", "a"): (200, 100), ("M", "b"): (4, 2), ("M", None): (4, 2)}
+    facts = audit_facts(audit_of(tmp_path, tight, attributes="separate"), 10)
+    assert [table["attribute"] for table in facts["tables"]] == ["sex"]
+    assert facts["privacy"][-1].startswith("Left out: the tables of all columns but sex")
+
+
+def test_figures_by_weight_are_left_out(tmp_path):
+    rows = [(sex, int(place < k), 2.5) for sex, (n, k) in {"F": (300, 4), "M": (400, 90)}.items() for place in range(n)]
+    pd.DataFrame(rows, columns=["sex", "h", "w"]).to_csv(tmp_path / "w.csv", index=False)
+    facts = audit_facts(audit(Decisions(str(tmp_path / "w.csv"), "sex", decision="h", weight="w")).facts, 10)
+    assert {group["rate_text"][0] for group in facts["tables"][0]["groups"]} == {"left out"}
+    assert "rows have weights" in facts["privacy"][-1]
 
 
 @pytest.mark.parametrize("name", ["decisions", "thirteen", "everything"])

@@ -47,10 +47,10 @@ def test_names_are_text(nasty):
     assert "אבג" in text
 
 
-def test_small_cells_are_hidden(nasty):
+def test_small_cells_are_rounded(nasty):
     text = model_card(gather([nasty], min_cell=2000))
-    assert "hidden" in text
-    assert "deo" not in text.split("---")[1].replace("DEO", "")
+    assert "rounded to the nearest 2000" in text
+    assert "sha256" not in text
 
 
 def test_rates_from_the_plain_model_and_warnings(trained):

@@ -90,56 +90,72 @@ def test_large_counts_are_shown_as_they_are(trained):
         entry = (metrics["splits"] if name == "splits" else metrics["plain"]["splits"])["test"]
         assert model["error"]["value"] == entry["error"]["value"]
         for group in model["groups"]:
-            for key, band in group["counts"].items():
-                assert band == [entry["groups"][group["name"]][key]] * 2
+            for key, count in group["counts"].items():
+                assert count == entry["groups"][group["name"]][key]
             for rate, figure in group["rates"].items():
                 kept = entry["groups"][group["name"]]["rates"][rate]
                 for end in ("value", "low", "high"):
                     assert figure[end] == pytest.approx(kept[end], abs=1e-5)
 
 
-def test_a_small_group_and_label_is_gone_with_all_that_needs_it(trained):
-    metrics = counts_of(content(trained), "F", tp=4, fn=3)
-    facts = gather([metrics])
-    model = facts["models"][0]
-    group = model["groups"][0]
-    assert group["counts"]["tp"] is None
-    assert [rate for rate, figure in group["rates"].items() if figure] == ["fpr"]
-    assert model["gap"]["value"] is None
-    assert "hidden" in facts["verdict"]["text"]
+def test_a_small_group_and_label_is_rounded_with_all_that_needs_it(trained):
+    facts = gather([counts_of(content(trained), "F", tp=4, fn=3)])
+    model, group = facts["models"][0], facts["models"][0]["groups"][0]
+    assert group["counts"]["tp"] + group["counts"]["fn"] == 10
+    assert all(count % 10 == 0 for own in model["groups"] for count in own["counts"].values())
+    assert group["rates"]["tpr"]["value"] is None
+    assert group["rates"]["tpr"]["text"] == "20 to 100 %"  # 4 to 0 wrong of 5 to 14
+    assert model["verdict"] == "cannot tell"
+    assert "rounded to the nearest 10" in facts["privacy"][0]
     assert "3 people" not in page(facts)
     assert "7 people" not in page(facts)
 
 
 def test_pages_are_the_same_whatever_the_small_count(trained):
-    """What is on the page of the groups does not tell 3 missed from 4; the gap and the error do so in whole points."""
+    """Nothing on the page tells 1 missed from 4, or the error and the gap that follow."""
     metrics = content(trained)
-    groups = []
-    for fn in (3, 4):
-        facts = gather([counts_of(metrics, "F", tp=200 - fn, fn=fn)])
-        model = facts["models"][0]
-        assert model["groups"][0]["counts"]["fn"] == [1, 9]
-        for name in ("error", "gap"):
-            for end in ("value", "low", "high"):
-                assert 100 * model[name][end] == pytest.approx(round(100 * model[name][end]))
-        groups.append(model["groups"])
-    assert groups[0] == groups[1]
+    pages = {page(gather([counts_of(metrics, "F", tp=200 - fn, fn=fn)])) for fn in (1, 2, 3, 4)}
+    assert len(pages) == 1
 
 
-def test_people_of_too_few_are_hidden_with_their_sums(trained):
+def test_figures_follow_from_the_rounded_counts(trained):
+    facts = gather([counts_of(content(trained), "F", tp=197, fn=3)])
+    model = facts["models"][0]
+    right, n = (sum(group["counts"][part] for group in model["groups"] for part in parts) for parts in PARTS)
+    assert model["error"]["value"] == pytest.approx(1 - right / n, abs=0.005)
+    shares = [1 - group["counts"]["fn"] / (group["counts"]["tp"] + group["counts"]["fn"]) for group in model["groups"]]
+    assert model["gap"]["value"] == pytest.approx(max(shares) - min(shares), abs=0.005)
+    assert model["change"] is None
+    assert model["history"] == {}
+    assert model["scores"] is None
+    assert facts["runs"][0]["fingerprint"] == "left out"
+    assert not any(text.startswith("Certificate") for text in facts["limits"])
+
+
+PARTS = (("tp", "tn"), ("tp", "fp", "tn", "fn"))
+
+
+def test_people_of_too_few_are_rounded(trained):
     metrics = content(trained)
-    metrics["data"]["groups"]["F"]["no"] = 6
-    people = gather([metrics])["people"]
-    first = people["groups"][0]
-    assert people["labels"] == ["yes", "no"]
-    assert first["counts"][1] is None
-    assert first["total"] is None
-    assert first["base_rate"] is None
-    assert people["sizes"]["rows"] == "about 4,000"
     tested = metrics["splits"]["test"]["groups"]["F"]
-    metrics = content(trained)
     metrics["data"]["groups"]["F"]["no"] = tested["fp"] + tested["tn"] + 5  # five to train on, by subtraction
-    assert gather([metrics])["people"]["groups"][0]["counts"][1] is None
+    facts = gather([metrics])
+    first = facts["people"]["groups"][0]
+    assert facts["rounded_to"] == 10
+    assert all(count % 10 == 0 for count in [*first["counts"], first["total"]])
+    assert facts["people"]["sizes"]["rows"].startswith("about ")
+
+
+def test_figures_by_weight_are_left_out(trained):
+    metrics = counts_of(content(trained), "F", tp=197, fn=3)
+    for splits in (metrics["splits"], metrics["plain"]["splits"]):
+        for entry in splits.values():
+            for group in entry["groups"].values():
+                group["weights"] = group["weight_squares"] = {part: group[part] for part in PARTS[1]}
+    facts = gather([metrics])
+    assert facts["models"][0]["gap"]["text"] == facts["models"][0]["error"]["text"] == "left out"
+    assert facts["models"][0]["groups"][0]["rates"]["fpr"] is None
+    assert "because rows have weights" in facts["privacy"][-1]
 
 
 @pytest.mark.parametrize("min_cell", [10, 60, 200])

@@ -65,21 +65,18 @@ def test_rates_of_each_group_along_the_curve(frontier, metrics):
     assert set(kept["F"]) == {"tpr", "fpr", "selection"}
 
 
-def test_small_counts_along_the_curve_are_hidden_or_ranges(metrics):
+def test_small_counts_along_the_curve_are_rounded(metrics):
     group = metrics["splits"]["train"]["groups"]["F"]
     n = group["tp"] + group["fn"]
-    texts = []
-    for found in (n - 3, n - 4):
+    found = []
+    for missed in (1, 2, 3, 4):
         for point in metrics["frontier"]["points"]:
-            point["groups"]["F"]["tpr"] = found / n
-        rows = gather([metrics])["frontier"]["rows"]
-        rates = next(row for row in rows if row["name"] == "10 points")["groups"][0]["rates"]
-        assert rates["tpr"]["value"] is None
-        texts.append([rates["tpr"]["text"], rates["selection"]["text"]])
-    assert texts[0] == texts[1]
-    assert " to " in texts[0][0]
-    few = gather([metrics], min_cell=n + 1)["frontier"]["rows"][1]["groups"]
-    assert few[0]["rates"]["tpr"] is None
+            point["groups"]["F"]["tpr"] = 1 - missed / n
+            point["error"] = point["gap"] = missed / n  # follow from it: must not be shown as they are
+        found.append(gather([metrics])["frontier"])
+    assert all(facts == found[0] for facts in found)
+    rates = next(row for row in found[0]["rows"] if row["kind"] == CURVE)["groups"][0]["rates"]
+    assert rates["tpr"]["value"] == 1.0
 
 
 def test_the_page(show, frontier, trained):

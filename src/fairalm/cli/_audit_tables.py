@@ -146,4 +146,5 @@ def show_ll144(facts: Facts) -> None:
     say()
     for note in facts["notes"]:
         say(note)
+    say("Counts are exact, also small ones: the law asks for them.")
     say()

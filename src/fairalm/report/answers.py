@@ -54,7 +54,7 @@ def verdict_facts(facts: Facts, entry: Mapping[str, Any], config: Mapping[str, A
         "answers": [
             {
                 "question": "Who is worse off?",
-                "answer": " ".join(_worst(facts, model)) or "Hidden: groups are too small.",
+                "answer": " ".join(_worst(facts, model)) or "The groups are too small to say.",
             },
             {"question": "By how much?", "answer": judged},
             {"question": "Is it chance?", "answer": _chance(model, change.get("gap"))},
@@ -117,9 +117,9 @@ def _judged(facts: Facts, model: Facts, entry: Mapping[str, Any]) -> str:
         f"{now}Asked for: {limit_in_words(constraint)}.",
         REASONS[outcome].replace("{rows}", facts["rows_are"]),
     ]
-    if is_constant(entry):
+    if facts["rounded_to"] is None and is_constant(entry):
         sentences.append(f"But it predicts one label for all {facts['rows_are']}: such a model has no gap, and no use.")
-    elif outcome == "cannot tell" and gap.get("digits"):  # in whole points it would say more than is shown
+    elif outcome == "cannot tell" and gap.get("digits"):  # rounded counts are too rough for a forecast
         measure = Measure(constraint["key"], **entry[constraint["key"]])
         sentences.append(forecast(measure, constraint["tol"], entry["error"]["n"], facts["rows_are"]))
     return " ".join(filter(None, sentences))

@@ -1,82 +1,122 @@
-"""Which groups of an audit may be shown: small counts are hidden, and so are those from which they would follow."""
+"""What an audit counts of each group, and the counts that may be shown.
+
+The people of an audit are counted in cells that do not overlap: the groups of the crossed table, and for each value of
+a column those who are in no crossed group, because another value of theirs is unknown. These counts are rounded, and
+all others are their sums; so a crossed table and the tables of its columns say no more together
+than the rounded cells do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fairalm.report.sums import revealing
-from fairalm.report.suppress import Band, bands, is_exact
+from fairalm.report.rounding import is_small, rounded
+from fairalm.report.slack import are_loose
 
+Audit = Mapping[str, Any]
 Table = Mapping[str, Any]
+Counts = dict[
+    str, int
+]  # of a group: people "n", selected "k", above the median "s", above a decile "d1" to "d9"; where
+# outcomes are known, also those with the outcome "n1" and without it "n0", and wrong decisions among them "w1", "w0"
+Groups = dict[str, Counts]
+PARTS = (("n", "k"), ("n", "s"), ("n1", "w1"), ("n0", "w0"))
+JOIN = " × "
 
 
-def shown_groups(tables: Sequence[Table], min_cell: int) -> list[dict[str, Band | None]]:
-    """For each table, the number chosen in each group, as a band; None where the group is hidden.
+def attribute_tables(audit: Audit) -> Sequence[Table]:
+    """A table for each attribute, with its groups and columns."""
+    tables: Sequence[Table] = audit["selection"] or audit["scoring"]
+    return tables
 
-    A group of few people is hidden. One with few chosen, or few not chosen, has a band.
 
-    >>> groups = {"a": {"n": 100, "selected": 40}, "b": {"n": 100, "selected": 3}, "c": {"n": 8, "selected": 8}}
-    >>> shown_groups([{"columns": ["race"], "groups": groups}], 10)
-    [{'a': (40, 40), 'b': (1, 9), 'c': None}]
-    """
-    found = []
-    for table in tables:
-        own: dict[str, Band | None] = {}
-        for name, group in table["groups"].items():
-            own[name] = bands(_row(group["selected"], group["n"] - group["selected"]), min_cell)["tp"]
-        sizes = {name: group["n"] for name, group in table["groups"].items()}
-        exact = {name for name, band in own.items() if band is not None and band[0] == band[1]}
-        own |= dict.fromkeys(_revealing(table, sizes, exact, is_alone=len(tables) == 1))
-        found.append(own)
+def counted(audit: Audit, name: str) -> Groups:
+    """All that is counted of each group of an attribute."""
+    found: Groups = {}
+    for what, part in (("selection", "k"), ("scoring", "s")):
+        for group, own in _groups(audit[what], name):
+            found.setdefault(group, {}).update({"n": own["n"], part: own["selected"]})
+    for group, own in _groups(audit["outcomes"], name):
+        found[group] |= {"n1": own["tp"] + own["fn"], "w1": own["fn"], "n0": own["fp"] + own["tn"], "w0": own["fp"]}
+    for table in (table for table in audit["thresholds"] if table["attribute"] == name):
+        for point in table["points"]:
+            for group, own in point["groups"].items():
+                found[group][f"d{point['decile']}"] = own["selection"]["k"]
     return found
 
 
-def exact_groups(tables: Sequence[Table], min_cell: int) -> list[set[str]]:
-    """For each table of outcomes, the groups whose confusion counts may all be shown."""
-    found = []
-    for table in tables:
-        exact = {name for name, group in table["groups"].items() if is_exact(bands(group, min_cell))}
-        sizes = {name: sum(group[part] for part in ("tp", "fp", "tn", "fn")) for name, group in table["groups"].items()}
-        found.append(exact - _revealing(table, sizes, exact, is_alone=len(tables) == 1))
+def unknown_counts(table: Table) -> Counts:
+    """Those whose value of an attribute is unknown."""
+    return {"n": table["unknown"]["n"], "k": table["unknown"]["selected"]}
+
+
+def has_small(own: Counts, min_cell: int) -> bool:
+    """Whether a group has a small count: people, selected, not selected, or the same of an outcome."""
+    return any(
+        is_small(count, min_cell)
+        for size, part in PARTS
+        if size in own
+        for count in (own[size], own.get(part, 0), own[size] - own.get(part, 0))
+    )
+
+
+def can_match(crossed: Table, alone: Mapping[str, Groups]) -> bool:
+    """Whether each crossed group belongs to one group of each column; `alone` has the groups of each column."""
+    return all(
+        (values := _values(crossed, group)) and all(values[column] in groups for column, groups in alone.items())
+        for group in crossed["groups"]
+    )
+
+
+def not_crossed(crossed: Table, groups: Groups, alone: Mapping[str, Groups]) -> dict[str, Groups]:
+    """For each group of each column, the counts of those who are in no crossed group."""
+    found = {column: {name: dict(own) for name, own in each.items()} for column, each in alone.items()}
+    for group, own in groups.items():
+        for column, value in _values(crossed, group).items():
+            rest = found.get(column, {}).get(value, {})
+            rest.update({what: count - own[what] for what, count in rest.items()})
     return found
 
 
-def shown_count(band: Band) -> str:
-    """A count as text: "40" or "1 to 9"."""
-    return f"{band[0]:,}" if band[0] == band[1] else f"{band[0]:,} to {band[1]:,}"
+def rounded_group(own: Counts, unit: int) -> Counts:
+    """Each count rounded on its own; where outcomes are known, people and selected are sums."""
+    return _derived({what: rounded(max(count, 0), unit) for what, count in own.items()})
 
 
-def _revealing(table: Table, sizes: Mapping[str, int], exact: set[str], *, is_alone: bool) -> set[str]:
-    """Groups to hide as well, so that no line of groups whose sum another table gives has a single hidden one."""
-    hidden: set[str] = set()
-    if is_alone:
-        return hidden  # no other table gives a sum
-    while True:
-        counts = {name: size if name in exact - hidden else None for name, size in sizes.items()}
-        more = {name for line in _lines(table) if _is_single(counts, line) for name in revealing(counts, [line, []])}
-        if not more:
-            return hidden
-        hidden |= more
+def sums(crossed: Table, shown: Groups, rests: Mapping[str, Groups], unit: int) -> dict[str, Groups]:
+    """The groups of each column as sums of the rounded counts of the crossed groups and of the rest."""
+    found = {column: {name: rounded_group(own, unit) for name, own in rest.items()} for column, rest in rests.items()}
+    for group, own in shown.items():
+        for column, value in _values(crossed, group).items():
+            if column in found:
+                total = found[column][value]
+                total.update({what: count + own[what] for what, count in total.items()})
+    return found
 
 
-def _is_single(counts: Mapping[str, int | None], line: Sequence[str]) -> bool:
-    return sum(counts[name] is None for name in line) == 1
+def is_loose(groups: Sequence[Counts], unit: int, min_cell: int) -> bool:
+    """Whether rounding hides the small counts of one column from the sums over the groups of another."""
+    return all(
+        are_loose([own[size] for own in groups], [[own[part] for own in groups]], unit, min_cell)
+        for size, part in PARTS
+        if all(size in own and part in own for own in groups)
+    )
 
 
-def _lines(table: Table) -> list[list[str]]:
-    """The groups that add up to a sum of another table: all of an attribute, or those of one value of a crossed one."""
-    names = list(table["groups"])
-    n_columns = len(table.get("columns", ())) or max(name.count(" × ") for name in names) + 1
-    lines = [names]
-    for place in range(n_columns) if n_columns > 1 else ():
-        by_value: dict[str, list[str]] = {}
-        for name in names:
-            parts = name.split(" × ")
-            by_value.setdefault(parts[place] if len(parts) == n_columns else "", []).append(name)
-        lines += by_value.values()
-    return lines
+def _groups(tables: Sequence[Table], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for table in tables:
+        if table["attribute"] == name:
+            yield from table["groups"].items()
 
 
-def _row(chosen: int, others: int) -> dict[str, int]:
-    return {"tp": chosen, "fn": others, "tn": 0, "fp": 0}
+def _values(crossed: Table, group: str) -> dict[str, str]:
+    """The value of each column in a crossed group; empty if its name does not say."""
+    parts = group.split(JOIN)
+    return dict(zip(crossed["columns"], parts, strict=True)) if len(parts) == len(crossed["columns"]) else {}
+
+
+def _derived(own: Counts) -> Counts:
+    if "n1" in own:
+        own |= {"n": own["n1"] + own["n0"], "k": own["n1"] - own["w1"] + own["w0"]}
+    return {what: min(count, own["n"]) if what[0] in "sd" else count for what, count in own.items()}

@@ -8,13 +8,14 @@ from typing import Any
 from fairalm.measures import MEASURES
 from fairalm.measures.text import interval, percent
 from fairalm.report import audit_words as words
-from fairalm.report.audit_cells import exact_groups, shown_count, shown_groups
+from fairalm.report.audit_release import AuditRelease, release_audit
 from fairalm.report.models import figure
-from fairalm.report.suppress import Band, is_small, rate_band
+from fairalm.report.release import LEFT_OUT
+from fairalm.report.rounding import EXACT, is_rough, rate_range
 from fairalm.report.words import weight_sentence
 
 Facts = dict[str, Any]
-HIDDEN, NOT_SHOWN = "hidden", "Cannot be shown."
+NOT_SHOWN = "Cannot be shown."
 FINE = 10  # times the smallest count that is shown: of a smaller group, shares at thresholds are too rough to show
 OUTCOME_RATES = {  # of decisions whose outcomes are known, in words
     "tpr": ("selected, of those with {label}", "true positive rate, TPR"),
@@ -33,110 +34,86 @@ GAPS = {  # differences of these between groups, in words
 
 
 def audit_facts(audit: Mapping[str, Any], min_cell: int) -> Facts:
-    """The facts of the page from the content of an audit.json; no count under `min_cell` is shown."""
+    """The facts of the page from the content of an audit.json; no count under `min_cell` can be computed from them."""
+    shown = release_audit(audit, min_cell)
+    audit, unit = shown.audit, shown.unit
     config, tables = audit["config"], []
     for what in ("selection", "scoring"):
-        shown = shown_groups(audit[what], min_cell)
-        tables += [
-            table_facts(what, table, own, config, min_cell) for table, own in zip(audit[what], shown, strict=True)
-        ]
-    has_hidden = any(table["has_hidden"] for table in tables)
+        tables += [table_facts(what, table, config, unit, min_cell) for table in audit[what]]
     return {
         "title": words.question(audit),
         "min_cell": min_cell,
-        "about": _about(audit, has_hidden),
+        "rounded_to": unit if shown.is_rounded else None,
+        "about": _about(audit, is_rounded=shown.is_rounded),
         "lead": _lead([table for table in tables if table["rate"] == tables[0]["rate"]]),
         "tables": tables,
-        "outcomes": _outcomes(audit, min_cell),
+        "outcomes": _outcomes(audit, unit),
         "thresholds": [_thresholds(table, min_cell) for table in audit["thresholds"]],
         "method": _method(audit),
-        "limits": _limits(audit, has_hidden, min_cell),
+        "limits": _limits(audit),
+        "privacy": _privacy(shown, config["rows_are"], min_cell),
         "done": _done(audit),
     }
 
 
 def table_facts(
-    what: str, table: Mapping[str, Any], shown: Mapping[str, Band | None], config: Mapping[str, Any], min_cell: int
+    what: str, table: Mapping[str, Any], config: Mapping[str, Any], unit: int = EXACT, min_cell: int = 1
 ) -> Facts:
-    """One table: the answer in words, and each group's rate, ratio and test.
-
-    `shown` has for each group the number that is chosen, as a band; None if the group is hidden.
-    """
+    """One table: the answer in words, and each group's rate, ratio and test; its counts are rounded to `unit`."""
     reference = table["reference"]
-    is_open = {name: band is not None and band[0] == band[1] for name, band in shown.items()}
-    has_hidden = not all(is_open.values())
-    own = {**table, "groups": {name: group for name, group in table["groups"].items() if is_open[name]}}
-    can_compare = is_open[reference] and len(own["groups"]) > 1
-    unknown = table["unknown"]
-    parts = (unknown["n"], unknown["selected"], unknown["n"] - unknown["selected"])
-    has_small = any(is_small(part, min_cell) for part in parts)
+    own = {**table, "groups": {name: group for name, group in table["groups"].items() if "range" not in group}}
+    can_compare = len(own["groups"]) > 1
     line = " The dashed line is at four-fifths of its rate." if can_compare else ""
-    rate = table["groups"][reference]["rate"]["value"]
+    said = words.reference_sentence(own if can_compare else table, min_cell) + line if reference is not None else ""
     return {
         "attribute": table["attribute"],
         "heading": f"{words.RATES[what][1].capitalize()}, by {table['attribute']}",
         "rate": words.RATES[what][1],
         "lead": words.lead(own) if can_compare else NOT_SHOWN,
-        "answer": words.answer(what, own) + _rest(table, own, min_cell) if can_compare else _cannot_show(min_cell),
-        "reference": words.reference_sentence(table, min_cell) + line,
-        "limit": table["ratio"]["limit"] * rate if can_compare else None,
-        "unknown": "" if has_small else words.unknown_sentence(what, table, config["rows_are"]),
-        "verdicts": _verdicts(table, has_hidden, min_cell),
-        "has_hidden": has_hidden,
-        "groups": [
-            _group(name, group, shown[name], is_open[name] and is_open[reference], name == reference)
-            for name, group in table["groups"].items()
-        ],
+        "answer": words.answer(what, own) + _rest(table, own) if can_compare else _cannot_show(min_cell),
+        "reference": said,
+        "limit": table["ratio"]["limit"] * table["groups"][reference]["rate"]["value"] if can_compare else None,
+        "unknown": words.unknown_sentence(what, table, config["rows_are"]),
+        "verdicts": _verdicts(table, unit),
+        "groups": [_group(name, group, name == reference, unit) for name, group in table["groups"].items()],
     }
 
 
-def _group(name: str, group: Mapping[str, Any], band: Band | None, is_open: bool, is_reference: bool) -> Facts:
+def _group(name: str, group: Mapping[str, Any], is_reference: bool, unit: int) -> Facts:
     """The row of a group: counts, rate, ratio and test, as texts and as numbers to draw."""
-    rate, against = group["rate"], group["against"]
-    row: Facts = {
-        "name": name,
-        "counts": "",
-        "rate": None,
-        "rate_text": [HIDDEN, ""],
-        "ratio": [HIDDEN, ""],
-        "test": ["", ""],
-    }
-    if band is None:
-        return row
-    row["counts"] = f"{shown_count(band)} of {group['n']:,}"
-    if band[0] == band[1]:
-        row["rate"] = {end: rate[end] for end in ("value", "low", "high")}
-        row["rate_text"] = _with_interval(rate) if rate["value"] is not None else ["nobody", ""]
-    else:
-        coarse = rate_band(
-            {"tp": band, "fn": (group["n"] - band[1], group["n"] - band[0]), "tn": (0, 0), "fp": (0, 0)}, "tpr"
-        )
-        assert coarse
-        row["rate"] = {"value": None, "low": coarse["low"], "high": coarse["high"]}
-        row["rate_text"] = [f"{percent(coarse['least'], 0)} to {percent(coarse['most'], 0)}", ""]
+    rate, against, digits = group["rate"], group["against"], 1 if unit == EXACT else 0
+    about = "" if unit == EXACT else "about "
+    row: Facts = {"name": name, "counts": f"{about}{group['selected']:,} of {group['n']:,}", "ratio": ["", ""]}
+    row |= {"rate": {end: rate[end] for end in ("value", "low", "high")}, "test": ["", ""]}
+    if "range" in group:
+        found = group["range"]
+        row["rate"] = {"value": None, "low": found["low"], "high": found["high"]} if found else None
+        text = f"{percent(found['least'], 0)} to {percent(found['most'], 0)}" if found else LEFT_OUT
+        return {**row, "rate_text": [text, ""], "ratio": ["reference" if is_reference else LEFT_OUT, ""]}
+    row["rate_text"] = _with_interval(rate, digits) if rate["value"] is not None else ["nobody", ""]
     if is_reference:
         row["ratio"] = ["reference", ""]
-    elif is_open and against and against["ratio"] is not None:
+    elif against and against["ratio"] is not None:
         ends = interval(against["ratio_low"], against["ratio_high"], 2, scale=1)
         row["ratio"], row["test"] = [f"{against['ratio']:.2f}", ends], words.test_words(against)
-    elif is_open:
+    else:
         row["ratio"] = ["none", ""]
     return row
 
 
-def _with_interval(rate: Mapping[str, Any]) -> list[str]:
-    return [percent(rate["value"]), interval(rate["low"], rate["high"])]
+def _with_interval(rate: Mapping[str, Any], digits: int = 1) -> list[str]:
+    return [percent(rate["value"], digits), interval(rate["low"], rate["high"], digits)]
 
 
-def _rest(table: Mapping[str, Any], own: Mapping[str, Any], min_cell: int) -> str:
-    """What is said of groups that are judged and not shown."""
-    if all(name in own["groups"] for name in table["judged"]):
+def _rest(table: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """What is said of groups that are not compared."""
+    if len(own["groups"]) == len(table["groups"]):
         return ""
-    return f" Groups with a count under {min_cell} are not compared here; audit.json has them."
+    return " Groups of whose share rounding leaves over ten points open are not compared here; audit.json has them."
 
 
 def _cannot_show(min_cell: int) -> str:
-    return f"{NOT_SHOWN} A group that is compared has a count under {min_cell}; audit.json has the figures."
+    return f"{NOT_SHOWN} Counts are rounded, because one is under {min_cell}, and the groups are too small to compare."
 
 
 def _lead(tables: Sequence[Facts]) -> str:
@@ -153,31 +130,29 @@ def _weight(first: str) -> int:
     return 0 if first == words.NO else 1
 
 
-def _verdicts(table: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[str]:
-    """The smallest ratio and the largest difference of all groups, also of those that are not shown themselves."""
+def _verdicts(table: Mapping[str, Any], unit: int) -> list[str]:
+    """The smallest ratio and the largest difference of all groups that are compared."""
     lines = []
     for name, kind in (("ratio", "Smallest ratio"), ("difference", "Largest difference")):
-        shown = figure(table[name], has_hidden, min_cell)
+        shown = figure(table[name], unit)
         own = {**table[name], **{end: shown[end] for end in ("value", "low", "high")}, "note": shown["text"]}
         lines.append(words.verdict_line(own, kind))
     return lines
 
 
-def _outcomes(audit: Mapping[str, Any], min_cell: int) -> list[Facts]:
-    """Rates of decisions whose outcomes are known; a group with a small count is hidden."""
+def _outcomes(audit: Mapping[str, Any], unit: int) -> list[Facts]:
+    """Rates of decisions whose outcomes are known."""
     config = audit["config"]
     label = f"{config['target']} = {config['positive']}"
     head = [[name.replace("{label}", label), field] for name, field in OUTCOME_RATES.values()]
     found = []
-    for table, names in zip(audit["outcomes"], exact_groups(audit["outcomes"], min_cell), strict=True):
-        groups = table["groups"]
-        is_coarse = len(names) < len(groups)
+    for table in audit["outcomes"]:
         rows = [
-            [name, *([_rate(groups[name]["rates"][rate]) for rate in OUTCOME_RATES] if name in names else [HIDDEN] * 4)]
-            for name in groups
+            [name, *(_outcome_rate(group, rate, unit) for rate in OUTCOME_RATES)]
+            for name, group in table["groups"].items()
         ]
         gaps = [
-            [_gap_words(name, label), figure(table[name], is_coarse, min_cell)["text"], verdict]
+            [_gap_words(name, label), figure(table[name], unit)["text"], verdict]
             for name, verdict in table["verdicts"].items()
         ]
         found.append({"attribute": table["attribute"], "head": head, "rows": rows, "gaps": gaps})
@@ -188,8 +163,17 @@ def _gap_words(name: str, label: str) -> list[str]:
     return [GAPS.get(name, MEASURES[name].title).replace("{label}", label), MEASURES[name].title]
 
 
-def _rate(rate: Mapping[str, Any]) -> Any:
-    return "nobody" if rate["value"] is None else _with_interval(rate)
+def _outcome_rate(group: Mapping[str, Any], rate: str, unit: int) -> str | list[str]:
+    """A rate with its interval; of rounded counts, the range in which it lies if that is wide."""
+    if unit == EXACT:
+        own = group["rates"][rate]
+        return "nobody" if own["value"] is None else _with_interval(own)
+    found = rate_range(group, rate, unit)
+    if not found:
+        return f"under {unit // 2}"
+    if is_rough(found):
+        return f"{percent(found['least'], 0)} to {percent(found['most'], 0)}"
+    return _with_interval(found, 0)
 
 
 def _thresholds(table: Mapping[str, Any], min_cell: int) -> Facts:
@@ -214,10 +198,10 @@ def _thresholds(table: Mapping[str, Any], min_cell: int) -> Facts:
     }
 
 
-def _about(audit: Mapping[str, Any], has_hidden: bool) -> str:
+def _about(audit: Mapping[str, Any], *, is_rounded: bool) -> str:
     """How many rows, of which file, and what is counted."""
     config, rows = audit["config"], audit["data"]["rows"]
-    number = f"About {float(f'{rows:.1e}'):,.0f}" if has_hidden else f"{rows:,}"
+    number = f"{'About ' * is_rounded}{rows:,}"
     sentences = [f"{number} {config['rows_are']} in {audit['data']['name']}."]
     if config["decision"]:
         sentences.append(words.selected_sentence(config))
@@ -251,7 +235,7 @@ def _method(audit: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _limits(audit: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[str]:
+def _limits(audit: Mapping[str, Any]) -> list[str]:
     sentences = [
         "Rates are compared as they are: whether groups differ in what the decision may rest on is not looked at.",
         "A difference is not yet discrimination, and no difference does not show that there is none.",
@@ -263,12 +247,25 @@ def _limits(audit: Mapping[str, Any], has_hidden: bool, min_cell: int) -> list[s
             "The reference is the group with the highest rate of those with at least 2 % of the rows, chosen by these"
             " data; the correction of the tests is for every pair of groups for that reason."
         )
-    if has_hidden:
-        sentences.append(
-            f"Counts under {min_cell}, and others that would reveal them, are hidden or given as a range. audit.json"
-            " and tables.csv have all counts: keep them to yourself."
-        )
     return sentences
+
+
+def _privacy(shown: AuditRelease, rows: str, min_cell: int) -> list[str]:
+    """What was done so that no small count can be computed from the page; nothing if no count is small."""
+    if not shown.is_rounded:
+        return []
+    outcomes = (
+        ", of each outcome and of wrong decisions among them," if shown.audit["outcomes"] else " and of those selected"
+    )
+    return [
+        f"Some counts of these {rows} are under {min_cell}. So that they cannot be computed from this page, the number"
+        f" of {rows} in each group{outcomes} is rounded to the nearest {shown.unit}, and every figure here is computed"
+        " from the rounded numbers. Where attributes are crossed, the crossed groups are rounded, and those of each"
+        f" attribute are their sums. A 0 may stand for up to {shown.unit // 2 - 1}. Intervals allow for the rounding.",
+        "Left out: the fingerprint of the data. audit.json and tables.csv have the exact figures: keep them to"
+        " yourself.",
+        *shown.left_out,
+    ]
 
 
 def _done(audit: Mapping[str, Any]) -> list[list[str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairalm.report.changes import changes
 from fairalm.report.hub import metadata
+from fairalm.report.release import LEFT_OUT
 
 
 def model_card(facts: Mapping[str, Any]) -> str:
@@ -15,11 +16,11 @@ def model_card(facts: Mapping[str, Any]) -> str:
     model, people = facts["models"][facts["headline"]], facts["people"]
     run, verdict = facts["runs"][model["run"]], facts["verdict"]
     groups = [
-        [group["name"], *("hidden" if n is None else f"{n:,}" for n in (*group["counts"], group["total"]))]
+        [group["name"], *(LEFT_OUT if n is None else f"{n:,}" for n in (*group["counts"], group["total"]))]
         for group in people["groups"]
     ]
     rates = [
-        [group["name"], *(f"{f['text']} {f['interval']}" if f else "hidden" for f in group["rates"].values())]
+        [group["name"], *(f"{f['text']} {f['interval']}" if f else LEFT_OUT for f in group["rates"].values())]
         for group in model["groups"]
     ]
     names = [rate["name"] for rate in facts["rates"].values()]
@@ -41,6 +42,7 @@ def model_card(facts: Mapping[str, Any]) -> str:
         f"{escape(run['data'])}: {sizes}. Protected: {escape(' × '.join(run['protected']))}. Fingerprint"
         f" `{run['fingerprint']}`.",
         _table(["group", *people["labels"], "all"], groups),
+        *(map(escape, facts["privacy"]) if facts["rounded_to"] else ()),
         "## Limits",
         "\n".join(f"- {escape(text)}" for text in facts["limits"]),
         "## How it was made",

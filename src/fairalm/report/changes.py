@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from fairalm.measures.text import with_interval
 from fairalm.report.models import coarse
+from fairalm.report.release import LEFT_OUT
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord
 from fairalm.report.verdict import RateChange
 
@@ -23,7 +24,7 @@ class Change(NamedTuple):
     @property
     def text(self) -> str:
         """Both figures, the second with its interval."""
-        before, after = (figure["text"] if figure else "hidden" for figure in (self.before, self.after))
+        before, after = (figure["text"] if figure else LEFT_OUT for figure in (self.before, self.after))
         return f"{before} → {after} {self.after['interval'] if self.after else ''}".rstrip()
 
 

@@ -20,8 +20,8 @@ from fairalm.report.maps import Maps, read_maps
 from fairalm.report.models import model_facts
 from fairalm.report.people import people_facts
 from fairalm.report.question import groups_in_words, question
+from fairalm.report.release import Release, release
 from fairalm.report.runs import PLAIN_MODEL, ModelRecord, RunRecord, RunSource, read_runs
-from fairalm.report.suppress import shown_warnings
 from fairalm.report.tradeoff import tradeoff_facts
 from fairalm.report.words import about_rows, is_constant, rate_words
 from fairalm.selection import pareto_front, select_nvp
@@ -40,28 +40,33 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         Folders of ``fairalm train``, files of ``compare`` and ``demo``, or their content. They must have the same
         constraint, label and groups, and are judged by the tolerance of the first.
     min_cell : int
-        Fewest people of whom a count is shown.
+        Fewest people of whom a count is shown as it is. If a count of the runs is smaller, all counts are rounded, and
+        every figure is computed from the rounded ones.
     maps : path or Maps, optional
         A folder of ``fairalm cam``, or its content, in addition to the runs that have such files.
     """
     if min_cell < 1:
         raise InputError(f"`min_cell` must be 1 or more; got {min_cell!r}.")
     records = read_runs(runs)
-    first = records[0]
-    config, constraint = first.metrics["config"], _constraint(first)
+    constraint = _constraint(records[0])
     _check_comparable(records, constraint)
+    shown = release(records, constraint, min_cell)
+    records, unit = shown.runs, shown.unit
+    first, config = records[0], records[0].metrics["config"]
     rows, groups = first.rows_are, groups_in_words(config, first.attributes)
     own_rates = {name: share for name, share in constraint.pop("definitions").items() if name not in RATES}
     definitions, rates = {**RATES, **own_rates}, _shown_rates(first, own_rates)
-    models = _models(records, constraint, {rate: definitions[rate] for rate in rates}, min_cell)
+    models = _models(records, constraint, {rate: definitions[rate] for rate in rates}, unit, min_cell)
     recorded = [model for run in records for model in run.models]
     headline = next((number for number, model in enumerate(recorded) if model.kind != PLAIN_MODEL), 0)
     front = _front(models)
-    nvp = _nvp(recorded, constraint["key"])
+    nvp = None if shown.is_rounded else _nvp(recorded, constraint["key"])
     words = {"rows": rows, "label": first.label, "groups": groups, "constraint": constraint["name"]}
     facts = {
         "title": question(first.metrics["data"]["name"], constraint["rates"], **words),
         "min_cell": min_cell,
+        "rounded_to": unit if shown.is_rounded else None,
+        "privacy": privacy_sentences(shown, min_cell, rows),
         "rows_are": rows,
         "label": first.label,
         "groups": groups,
@@ -71,18 +76,37 @@ def gather(runs: Iterable[RunSource], *, min_cell: int = MIN_CELL, maps: AnyPath
         "changed": changed_rates(constraint["rates"]),
         "definitions": definitions,
         "headline": headline,
-        "people": people_facts(first, min_cell),
+        "people": people_facts(first, is_rounded=shown.is_rounded, is_left_out=bool(shown.left_out)),
         "models": models,
         "front": front,
         "tradeoff": tradeoff_facts(models, headline, front),
         "nvp": nvp,
         "curves_of": next((model.history_of for model in recorded if model.history), "train"),
         "runs": [_run_facts(run) for run in records],
-        "frontier": frontier_facts(records, constraint, min_cell),
+        "frontier": frontier_facts(records, constraint, unit),
         "maps": read_maps([run.folder for run in records if run.folder is not None], maps),
         "limits": limits(records, has_nvp=nvp is not None),
     }
     return {**facts, "verdict": verdict_facts(facts, recorded[headline].splits["test"], config)}
+
+
+def privacy_sentences(shown: Release, min_cell: int, rows: str) -> list[str]:
+    """What was done so that no small count can be computed from what is shown."""
+    if not shown.is_rounded:
+        return [f"This page contains no row of the data, and no count of 1 to {min_cell - 1} {rows}."]
+    return [
+        f"Some counts of these {rows} are under {min_cell}. So that they cannot be computed from this page, the number"
+        f" of {rows} of each group and label, and of wrong predictions among them, is rounded to the nearest"
+        f" {shown.unit}, and every figure here is computed from the rounded numbers. A 0 may stand for up to"
+        f" {shown.unit // 2 - 1}. Intervals allow for the rounding.",
+        "Left out: the intervals of changes, thresholds, training curves, certificates, warnings and the fingerprint of"
+        " the data, because they are computed from the exact numbers. metrics.json has them: keep it to yourself.",
+        *(
+            [f"Left out too: every figure about a group, and gap and error, because {shown.left_out}."]
+            if shown.left_out
+            else []
+        ),
+    ]
 
 
 def _check_comparable(records: Sequence[RunRecord], constraint: Facts) -> None:
@@ -102,24 +126,23 @@ def _check_comparable(records: Sequence[RunRecord], constraint: Facts) -> None:
                 )
 
 
-def _models(records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str, Share], min_cell: int) -> list[Facts]:
+def _models(
+    records: Sequence[RunRecord], constraint: Facts, rates: Mapping[str, Share], unit: int, min_cell: int
+) -> list[Facts]:
     """The models of all runs, numbered, each with the number of the plain model beside it."""
     models: list[Facts] = []
     for number, run in enumerate(records):
         n_before = len(models)
         for model in run.models:
             plain = plain_of(model, run.models)
-            both = [model] if plain is None else [model, run.models[plain]]
             facts = {
                 "id": len(models),
                 "name": f"{run.name}: {model.name}" if len(records) > 1 else model.name,
                 "run": number,
                 "kind": model.kind,
                 "plain": None if plain is None else n_before + plain,
-                "warnings": shown_warnings(
-                    model.warnings, [each.splits.get("train", each.splits["test"])["groups"] for each in both], min_cell
-                ),
-                **model_facts(model, constraint, rates, min_cell),
+                "warnings": list(model.warnings),
+                **model_facts(model, constraint, rates, unit=unit, min_cell=min_cell),
             }
             models.append(facts)
     recorded = [model.changes for run in records for model in run.models]

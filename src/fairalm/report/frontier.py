@@ -7,10 +7,10 @@ from typing import Any
 
 from fairalm.measures.text import percent, points
 from fairalm.report.changes import changed_rates
-from fairalm.report.models import NO_FIGURE, figure
+from fairalm.report.models import figure
+from fairalm.report.release import counts_at
+from fairalm.report.rounding import EXACT, is_rough, rate_range
 from fairalm.report.runs import RunRecord
-from fairalm.report.sums import hide_revealing
-from fairalm.report.suppress import Band, bands, is_exact, rate_band
 
 KINDS = CURVE, CHOSEN, PLAIN, CONSTANT = "the frontier", "chosen point", "plain model", "constant"
 ENDS = (("", "value"), ("_low", "low"), ("_high", "high"))
@@ -18,24 +18,21 @@ ROOM = 0.5  # a constant further above the curve than this share of the curve's 
 LABELLED = {"tol": (0.0, 0.05, 0.1, 0.2, 0.3), "ratio": (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)}  # points with a label
 
 
-def frontier_facts(records: Sequence[RunRecord], constraint: Mapping[str, Any], min_cell: int) -> dict[str, Any] | None:
+def frontier_facts(records: Sequence[RunRecord], constraint: Mapping[str, Any], unit: int) -> dict[str, Any] | None:
     """The curve of the first run that has one and is judged by this constraint; None if none is or has.
 
-    Its figures are of training people, out of fold. They are hidden, or in whole points, where those of the training
-    people are.
+    Its figures are of training people, out of fold; their counts are rounded to `unit`.
     """
     run = next((run for run in records if _is_drawn(run, constraint)), None)
     if run is None:
         return None
-    kept, train = run.metrics["frontier"], [model.splits["train"] for model in run.models]
+    kept, train = run.metrics["frontier"], run.models[0].splits["train"]
     changed = changed_rates(constraint["rates"])
-    is_coarse = not all(is_exact(bands(group, min_cell)) for entry in train for group in entry["groups"].values())
-    n_min = {"error": train[0]["error"]["n_min"], "gap": train[0][constraint["key"]]["n_min"]}
 
     def row(kind: str, name: str, own: Mapping[str, Any], label: str = "") -> dict[str, Any]:
-        figures = {part: _figure(own, part, n_min[part], is_coarse, min_cell) for part in ("error", "gap")}
-        selection = percent(own["selection"], 0 if is_coarse else 1)
-        groups = _groups(own["groups"], train[0], run.attributes, changed, min_cell)
+        figures = {part: _figure(own, part, unit) for part in ("error", "gap")}
+        selection = percent(own["selection"], 1 if unit == EXACT else 0)
+        groups = _groups(own["groups"], train, changed, unit)
         return {"kind": kind, "name": name, "label": label, "selection": selection, "groups": groups, **figures}
 
     varied, chosen = kept["varied"], kept["chosen"]
@@ -68,42 +65,32 @@ def _is_drawn(run: RunRecord, constraint: Mapping[str, Any]) -> bool:
     return "frontier" in run.metrics and run.metrics["measure"]["key"] == constraint["key"]
 
 
-def _figure(own: Mapping[str, Any], part: str, n_min: int, is_coarse: bool, min_cell: int) -> dict[str, Any]:
-    ends = {name: own[f"{part}{suffix}"] for name, suffix in (("value", ""), ("low", "_low"), ("high", "_high"))}
-    return figure({**NO_FIGURE, **ends, "n_min": n_min}, is_coarse, min_cell)
+def _figure(own: Mapping[str, Any], part: str, unit: int) -> dict[str, Any]:
+    return figure({end: own[f"{part}{suffix}"] for suffix, end in ENDS}, unit)
 
 
 def _groups(
-    groups: Mapping[str, Any],
-    train: Mapping[str, Any],
-    attributes: Sequence[Sequence[str]],
-    rates: Sequence[str],
-    min_cell: int,
+    groups: Mapping[str, Any], train: Mapping[str, Any], rates: Sequence[str], unit: int
 ) -> list[dict[str, Any]]:
-    """Rates of each group per 1,000, from counts out of fold that are suppressed as those of the test rows are."""
-    shown = hide_revealing(
-        {name: bands(_counts(own, train["groups"][name]), min_cell) for name, own in groups.items()}, attributes
-    )
+    """Rates of each group per 1,000, out of fold."""
     return [
-        {"name": name, "rates": {rate: _per_thousand(counts, rate, groups[name][rate]) for rate in rates}}
-        for name, counts in shown.items()
+        {
+            "name": name,
+            "rates": {
+                rate: _per_thousand(counts_at(own, train["groups"][name]), rate, own[rate], unit) for rate in rates
+            },
+        }
+        for name, own in groups.items()
     ]
 
 
-def _counts(rates: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, int]:
-    """The confusion counts of a group's training rows that give these rates; with weights, about."""
-    positive, others = sizes["tp"] + sizes["fn"], sizes["fp"] + sizes["tn"]
-    tp, fp = round((rates["tpr"] or 0.0) * positive), round((rates["fpr"] or 0.0) * others)
-    return {"tp": tp, "fn": positive - tp, "fp": fp, "tn": others - fp}
-
-
-def _per_thousand(counts: Mapping[str, Band | None], rate: str, share: float | None) -> dict[str, Any] | None:
-    """A rate per 1,000, or the range in which it lies; None if it is hidden or nobody has it."""
-    band = rate_band(counts, rate)
-    if not band or share is None:
+def _per_thousand(counts: Mapping[str, int], rate: str, share: float | None, unit: int) -> dict[str, Any] | None:
+    """A rate per 1,000, or the range in which it lies if rounding leaves much of it open; None if nobody has it."""
+    found = rate_range(counts, rate, unit)
+    if not found or share is None:
         return None
-    if band["least"] < band["most"]:
-        return {"value": None, "text": f"{1000 * band['least']:,.0f} to {1000 * band['most']:,.0f}"}
+    if unit != EXACT and is_rough(found):
+        return {"value": None, "text": f"{1000 * found['least']:,.0f} to {1000 * found['most']:,.0f}"}
     number = round(1000 * share)
     return {"value": number / 1000, "of_1000": number, "text": f"{number:,}"}
 
@@ -114,7 +101,7 @@ def _named(varied: str, value: float) -> str:
 
 def _move(before: Mapping[str, Any], after: Mapping[str, Any], part: str) -> str:
     values = (before[part]["value"], after[part]["value"])
-    return " → ".join("hidden" if value is None else percent(value) for value in values)
+    return " → ".join("left out" if value is None else percent(value) for value in values)
 
 
 def _drawn(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:

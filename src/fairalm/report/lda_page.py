@@ -10,8 +10,8 @@ from fairalm.measures.text import points, with_interval
 from fairalm.report import lda_words as words
 from fairalm.report.chart_style import INK, Spec, domain, layer, palette, percent_axis, styled
 from fairalm.report.facts import MIN_CELL
+from fairalm.report.rounding import is_small
 from fairalm.report.shell import html_page
-from fairalm.report.suppress import is_small
 
 BASELINE, CHOSEN = "baseline", "chosen"
 
@@ -58,8 +58,8 @@ def lda_facts(content: words.Content, min_cell: int = MIN_CELL) -> dict[str, Any
         "meaning": words.meaning(content),
         "protocol": words.protocol(content),
         "limits": words.limits(),
-        "privacy": f"This page holds no row of the data. Ratios of groups with fewer than {min_cell} rows accepted or"
-        " refused are hidden.",
+        "privacy": f"This page holds no row of the data. If a group has fewer than {min_cell} rows accepted or refused,"
+        " the ratios of all groups are hidden.",
         "command": content["command"],
         "versions": content["versions"],
     }
@@ -67,10 +67,10 @@ def lda_facts(content: words.Content, min_cell: int = MIN_CELL) -> dict[str, Any
 
 def _suppressed(content: words.Content, min_cell: int) -> dict[str, Any]:
     """The content without ratios that would reveal a small count."""
-    small = {words.OF + group for group, count in content["smallest"].items() if is_small(count, min_cell)}
-    if not small:
+    if not any(is_small(count, min_cell) for count in content["smallest"].values()):
         return dict(content)
-    small |= {"ratio", "ratio, all rows searched"}  # the lowest may be that of a small group
+    # the ratios of all groups together with the totals would give the hidden one; the lowest may be that of a small one
+    small = {words.OF + group for group in content["smallest"]} | {"ratio", "ratio, all rows searched"}
     none = {"value": None, "low": None, "high": None, "note": f"hidden (fewer than {min_cell} rows)"}
 
     def hidden(named: Mapping[str, Any]) -> dict[str, Any]:

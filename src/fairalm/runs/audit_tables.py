@@ -73,7 +73,12 @@ def comparison(
 
     Groups of unknown value are counted, and left out of everything else.
     """
-    rates = counted.rates(groups, chosen)
+    rates, unknown = counted.rates(groups, chosen), _unknown(counted, groups, chosen)
+    return compared(rates, columns, reference, unknown, counted.given.tol)
+
+
+def compared(rates: GroupRates, columns: Sequence[str], reference: str | None, unknown: Entry, tol: float) -> Entry:
+    """The same from counts; without a reference it is the group with the highest rate of those that are judged."""
     k, n = rates.counts("selection")
     judged, total = _judged(n, reference, rates.names), int(n.sum())
     place, against = _against(rates, judged, reference)
@@ -94,18 +99,23 @@ def comparison(
             }
             for code, (name, own) in enumerate(zip(rates.names, against, strict=True))
         },
-        "unknown": _unknown(counted, groups, chosen),
+        "unknown": unknown,
         "judged": [rates.names[code] for code in judged],
-        **_verdicts(_some(rates, judged), reference, counted.given.tol),
+        **_verdicts(some_groups(rates, judged), reference, tol),
     }
 
 
 def outcomes(counted: CountedDecisions, columns: Sequence[str], groups: Groups) -> Entry:
     """Every measure of decisions whose outcomes are known, as metrics.json has them, and whether each gap is met."""
     assert counted.selected is not None
-    entry = rates_entry(counted.rates(groups, counted.selected, counted.outcome))
+    return measured(counted.rates(groups, counted.selected, counted.outcome), columns, counted.given.tol)
+
+
+def measured(rates: GroupRates, columns: Sequence[str], tol: float) -> Entry:
+    """The same from counts."""
+    entry = rates_entry(rates)
     gaps = {name: own for name, own in measures_in(entry).items() if MEASURES[name].kind == "difference"}
-    verdicts = {name: verdict(gap, counted.given.tol) for name, gap in gaps.items()}
+    verdicts = {name: verdict(gap, tol) for name, gap in gaps.items()}
     return {"attribute": attribute_name(columns), **entry, "verdicts": verdicts}
 
 
@@ -176,7 +186,7 @@ def _against(rates: GroupRates, judged: IntArray, reference: str | None) -> tupl
     ]
 
 
-def _some(rates: GroupRates, kept: IntArray) -> GroupRates:
+def some_groups(rates: GroupRates, kept: IntArray) -> GroupRates:
     """The counts of some of the groups."""
     counts = {name: getattr(rates, name)[kept] for name in COUNTS}
     weights = rates.weights and rates.weights.map(lambda sums: sums[kept])

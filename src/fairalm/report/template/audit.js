@@ -40,7 +40,7 @@ function thresholds() {
   return facts.thresholds.flatMap((t) => {
     const chart = make("div", null, { class: "chart" }), name = `thresholds-${t.attribute}`;
     const head = [t.attribute, ...t.points.map((p) => [p.threshold, `decile ${p.decile}`])];
-    const share = (x) => (x === null ? "hidden" : percent(x, 0));
+    const share = (x) => (x === null ? "left out" : percent(x, 0));
     const rows = t.groups.map((group, i) => [group, ...t.points.map((p) => share(p.shares[i]))]);
     $("threshold-tables").append(make("h3", `By ${t.attribute}`, { dir: "auto" }), ...(name in charts ? [chart] : []),
       make("details", null, { "data-print": "no" }, [make("summary", "As a table"), table(null, head, rows, { class: "stack" })]));
@@ -59,5 +59,7 @@ facts.tables.forEach(comparison);
 outcomes();
 list("method", facts.method);
 list("limits", facts.limits);
+$("small").hidden = !facts.privacy.length;
+put("small", ...facts.privacy.map((text) => make("p", text, { dir: "auto" })));
 put("done", table(null, null, facts.done, { class: "plain" }));
 ready(thresholds());

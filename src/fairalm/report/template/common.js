@@ -98,13 +98,6 @@ function arrows(caption, head, rows, { most = 0, tick = (x) => percent(x, 0), li
   return table(caption, [head[0], scale, head[1]], body, { class: "arrows" });
 }
 
-// a count is [least, most], or null where it is hidden
-function count(band) {
-  if (!band) return "hidden";
-  if (band[0] === band[1]) return number(band[0]);
-  return band[1] < facts.min_cell ? `under ${facts.min_cell}` : `${number(band[0])} to ${number(band[1])}`;
-}
-
 function theme() {
   const root = document.documentElement, button = $("theme");
   const isDark = () => root.dataset.theme === "dark" ||

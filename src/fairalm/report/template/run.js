@@ -3,7 +3,8 @@ let chosen = headline;
 
 const warnings = (model) => model.warnings.map((text) =>
   make("p", null, { class: "warning", dir: "auto" }, [make("strong", "Warning in training: "), text]));
-const figure = (f) => (f ? f.text : "hidden");
+const count = (n) => (n === null ? "left out" : number(n));
+const figure = (f) => (f ? f.text : "left out");
 
 function answer() {
   $("answer").dataset.outcome = facts.verdict.outcome;
@@ -85,29 +86,26 @@ function along(view) {
 }
 
 function people() {
-  const { people, min_cell } = facts, words = { rows: `${rows_are} in the data`, train: "to train on", test: "to test on", dropped: "left out" };
+  const { people } = facts, words = { rows: `${rows_are} in the data`, train: "to train on", test: "to test on", dropped: "left out" };
   $("h-people").textContent = `The ${rows_are}`;
   $("sizes").textContent = capital(Object.entries(people.sizes).map(([key, n]) => `${n} ${words[key]}`).join(", ")) + ".";
   const rows = people.groups.map((g) => [
     g.name,
-    ...g.counts.map((n) => (n === null ? "hidden" : number(n))),
-    g.total === null ? "hidden" : number(g.total),
-    g.base_rate === null ? "hidden" : percent(g.base_rate),
+    ...g.counts.map(count),
+    count(g.total),
+    g.base_rate === null ? (g.total === null ? "left out" : "nobody") : percent(g.base_rate, facts.rounded_to ? 0 : 1),
   ]);
   const target = facts.label.slice(0, facts.label.indexOf(" = "));
   put("people", table(null, ["group", ...people.labels.map((label) => `${target} = ${label}`), "all", `share with ${facts.label}`], rows, { class: "stack" }));
-  const is_small = headline.groups.some((g) => Object.values(g.counts).some((band) => !band));
-  $("small").hidden = !people.has_hidden && !is_small;
-  $("small").textContent =
-    `Some groups have fewer than ${min_cell} ${rows_are} of a label, in the data or to test on: too few to judge, ` +
-    "and too few to show. Their counts, and sums that would reveal them, are hidden; totals are rounded.";
+  $("small").hidden = !facts.rounded_to;
+  put("small", ...(facts.rounded_to ? facts.privacy.map((text) => make("p", text, { dir: "auto" })) : []));
 }
 
 const rateTable = (groups) => {
   const names = Object.keys(facts.rates);
   const rows = groups.map((g) => [
     g.name,
-    ...names.map((rate) => (g.rates[rate] ? [g.rates[rate].text, g.rates[rate].interval || ""] : "hidden")),
+    ...names.map((rate) => (g.rates[rate] ? [g.rates[rate].text, g.rates[rate].interval || ""] : "left out")),
   ]);
   return table(null, ["group", ...names.map((rate) => facts.rates[rate].name)], rows, { class: "stack" });
 };
@@ -124,8 +122,8 @@ function countsAt(stop) {
     const counts = {};
     for (const [hit, rest] of [["tp", "fn"], ["fp", "tn"]]) {
       const row = rows[hit];
-      counts[hit] = row && [row[stop + 1], row[stop + 1]];
-      counts[rest] = row && [row[0] - row[stop + 1], row[0] - row[stop + 1]];
+      counts[hit] = row && row[stop + 1];
+      counts[rest] = row && row[0] - row[stop + 1];
     }
     return counts;
   });
@@ -133,8 +131,8 @@ function countsAt(stop) {
 
 function share(counts, rate) {
   const [above, below] = facts.definitions[rate];
-  if (below.some((name) => !counts[name])) return null;
-  const sum = (names) => names.reduce((total, name) => total + counts[name][0], 0);
+  if (below.some((name) => counts[name] === null)) return null;
+  const sum = (names) => names.reduce((total, name) => total + counts[name], 0);
   return sum(below) ? sum(above) / sum(below) : NaN;
 }
 
@@ -183,7 +181,7 @@ function moved() {
   $("threshold").setAttribute("aria-valuetext", text);
   $("threshold-gap").textContent =
     `Gap (${facts.constraint.title}) at this threshold: ` +
-    (gap === null ? "hidden, or undefined." : `${percent(gap)}, without interval.`);
+    (gap === null ? "undefined." : `${percent(gap)}, without interval.`);
   $("threshold-gap").dataset.gap = gap === null ? "" : gap;
   ofChosen(all.map((counts, i) => ({
     name: chosen.groups[i].name,
@@ -223,7 +221,7 @@ function choose(model) {
   $("slider").hidden = stops < 2;
   $("no-slider").hidden = stops >= 2;
   $("no-slider").textContent =
-    `The threshold cannot be moved: the run has no scores of this model, its rows have weights, or too few ${rows_are} lie between any two thresholds.`;
+    `The threshold cannot be moved: counts are rounded, the run has no scores of this model, its rows have weights, or too few ${rows_are} lie between any two thresholds.`;
   if (stops > 1) {
     $("stops").textContent = `Between two stops lie at least ${facts.min_cell} ${rows_are}, or none, of each group and label: ${stops} stops.`;
     $("threshold").max = stops - 1;
@@ -242,7 +240,7 @@ function models() {
     `Each point is a model on the test ${rows_are}: further left is fairer, further down is more often right. The green band is ` +
     `within what was asked for. The field calls this gap ${facts.constraint.title}. ` + (front.length > 1 ? "The dashed line joins the models that no other beats in both. " : "") +
     "Choose one, here or in the list, to look at it closely." +
-    (outside.length ? ` Outside the chart: ${outside.join("; ")}.` : "") + (not_drawn ? ` Not drawn: ${not_drawn} undefined or hidden.` : "");
+    (outside.length ? ` Outside the chart: ${outside.join("; ")}.` : "") + (not_drawn ? ` Not drawn: ${not_drawn} undefined or left out.` : "");
   const rows = facts.models.map((model) => {
     const button = make("button", model.name, { type: "button", "data-id": model.id, "aria-pressed": "false" });
     button.addEventListener("click", () => look(model));
@@ -308,9 +306,7 @@ function done() {
     $("done").append(make("h3", `Run ${run.name}`, { dir: "auto" }), table(null, null, rows, { class: "plain" }));
   }
   put("limits", ...facts.limits.map((text) => make("li", text, { dir: "auto" })));
-  $("privacy").textContent =
-    `This page contains no row of the data. Counts under ${facts.min_cell} are not shown; rates and gaps that would ` +
-    "reveal them are shown as ranges or in whole points.";
+  $("privacy").textContent = facts.privacy[0];
 }
 
 answer(); changed(); people(); rates(); training(); maps(); done();
