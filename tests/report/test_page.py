@@ -302,12 +302,12 @@ def test_small_cells_are_rounded(show, nasty):
 
 def test_one_stop_is_no_slider(show, trained):
     metrics = read_json(trained / "metrics.json")
-
     for splits in (metrics["splits"], metrics["plain"]["splits"]):
         binned = splits["test"]["scores"]
-        binned["edges"] = [binned["edges"][place] for place in (0, 10, -1)]
+        middle = len(binned["edges"]) // 2
+        binned["edges"] = [binned["edges"][place] for place in (0, middle, -1)]
         for counts in binned["counts"].values():
-            counts |= {label: [sum(row[:10]), sum(row[10:])] for label, row in counts.items()}
+            counts |= {label: [sum(row[:middle]), sum(row[middle:])] for label, row in counts.items()}
     assert len(gather([metrics])["models"][0]["scores"]["edges"]) == 1
     page = show(metrics)
     page.locator("#closer summary").click()
