@@ -80,8 +80,6 @@ def new_files(*paths: Path) -> Iterator[list[Path]]:
         with uninterrupted():
             for part in written:
                 part.replace(named[part])
-            for folder in {path.parent for path in paths}:
-                sync(folder)
     except OSError as error:
         if error.filename is not None and Path(error.filename) not in named:
             raise
