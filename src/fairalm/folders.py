@@ -150,8 +150,7 @@ def _lock(lock: Path, path: Path, *, wait: bool) -> int:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             if lock.exists() and lock.stat().st_ino == os.fstat(file).st_ino:
-                os.ftruncate(file, 0)
-                os.write(file, str(os.getpid()).encode())
+                _write_owner(lock, file)
                 return file
             os.close(file)  # the process that had it has just deleted it
         except BlockingIOError:
@@ -163,6 +162,15 @@ def _lock(lock: Path, path: Path, *, wait: bool) -> int:
         except BaseException:
             os.close(file)
             raise
+
+
+def _write_owner(lock: Path, file: int) -> None:
+    try:
+        os.ftruncate(file, 0)
+        os.write(file, str(os.getpid()).encode())
+    except OSError as error:  # the disk is full
+        lock.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(lock)) from error
 
 
 def _commit(part: Path, path: Path, *, overwrite: bool) -> None:

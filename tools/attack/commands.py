@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ LIMIT = 180.0  # seconds after which a command hangs
 GONE = 10.0  # seconds within which the processes of a command that was killed must end
 VARIES = {"seconds", "versions", "command", "time", "seconds_mean", "seconds_sd", "out", "run"}  # from run to run
 QUESTION = ("--target", "hired", "--protected", "sex")
+ENDS = {".html": b"</html>", ".png": b"IEND\xaeB`\x82"}  # of whole files
 ROOT = Path(__file__).parents[2]
 
 
@@ -79,6 +80,24 @@ class Command:
             if not hidden and (problem := _damage(path)):
                 yield f"{path.relative_to(folder)}: {problem}"
 
+    def run(self, folder: Path, *, warm: bool = True) -> Ended:
+        """Run it undisturbed."""
+        return Process(self.module, self.line(folder), folder, warm=warm and not self.starts_cold).end()
+
+    def finish(self, folder: Path, expected: Any) -> str:
+        """Clean up after a kill and run the same command again; what is wrong then, if anything."""
+        clean(folder)
+        left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
+        if left:
+            return f"left after fairalm clean: {left}"
+        if not self.is_complete(folder) or self.replaces is not None or self.continues:
+            again = self.run(folder)
+            if again.code != 0:
+                return f"the same command ends with {again.code}: {again.said[-300:]}"
+        if problem := next(self.damage(folder), ""):
+            return f"damaged after the same command: {problem}"
+        return "" if self.content(folder) == expected else "another result than without the kill"
+
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
@@ -93,9 +112,7 @@ def _damage(path: Path) -> str:
             check_manifest(path)
         elif path.suffix == ".json":
             json.loads(path.read_text())
-        elif path.suffix == ".html" and not path.read_text().rstrip().endswith("</html>"):
-            return "ends early"
-        elif path.suffix == ".png" and not path.read_bytes().endswith(b"IEND\xaeB`\x82"):
+        elif path.suffix in ENDS and not path.read_bytes().rstrip().endswith(ENDS[path.suffix]):
             return "ends early"
     except (InputError, ValueError, OSError) as error:
         return str(error)
@@ -120,19 +137,22 @@ class Ended:
 class Process:
     """A command that runs in a session of its own, from a new interpreter or forked from this one."""
 
-    def __init__(self, module: str, line: Sequence[str], folder: Path, *, warm: bool, **environment: str) -> None:
+    def __init__(
+        self, module: str, line: Sequence[str], folder: Path, *, warm: bool, log: str = "", **hooks: Any
+    ) -> None:
+        """`hooks` are functions that a fork calls before and after the command."""
         self.begun = time.monotonic()
-        self.log = folder.with_name(f"{folder.name}.log")
-        self.pid = (_fork if warm else _start)(module, line, folder, self.log, environment)
+        self.log = folder.with_name(f"{log or folder.name}.log")
+        self.pid = _fork(module, line, folder, self.log, **hooks) if warm else _start(module, line, folder, self.log)
 
     def kill(self, after: float, number: int, *, group: bool) -> None:
         """Send a signal to the process or, as a terminal does, to all its processes."""
-        if not self._wait(after):
+        if not self.wait(after):
             (os.killpg if group else os.kill)(self.pid, number)
 
     def end(self) -> Ended:
         """Wait for its end, and for that of the processes that it started."""
-        code = self.code if self._wait(LIMIT) else None
+        code = self.code if self.wait(LIMIT) else None
         seconds = time.monotonic() - self.begun
         deadline = time.monotonic() + GONE
         while (orphans := _living(self.pid)) and time.monotonic() < deadline:
@@ -145,7 +165,8 @@ class Process:
         self.log.unlink()
         return Ended(code, said, seconds, len(orphans))
 
-    def _wait(self, seconds: float) -> bool:
+    def wait(self, seconds: float) -> bool:
+        """Wait for its end, so many seconds at most; whether it has ended."""
         deadline = time.monotonic() + seconds
         while not hasattr(self, "code"):
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -158,33 +179,13 @@ class Process:
         return True
 
 
-def run(command: Command, folder: Path, *, warm: bool = True) -> Ended:
-    """Run a command undisturbed."""
-    return Process(command.module, command.line(folder), folder, warm=warm).end()
-
-
-def finish(command: Command, folder: Path, expected: Any) -> str:
-    """Clean up after a kill and run the same command again; what is wrong then, if anything."""
-    clean(folder)
-    left = [path.name for path in folder.iterdir() if path.name.startswith(".")]
-    if left:
-        return f"left after fairalm clean: {left}"
-    if not command.is_complete(folder) or command.replaces is not None:
-        again = run(command, folder, warm=not command.starts_cold)
-        if again.code != 0:
-            return f"the same command ends with {again.code}: {again.said[-300:]}"
-    if next(command.damage(folder), None):
-        return f"damaged after the same command: {next(command.damage(folder))}"
-    return "" if command.content(folder) == expected else "another result than without the kill"
-
-
-def _start(module: str, line: Sequence[str], folder: Path, log: Path, environment: Mapping[str, str]) -> int:
+def _start(module: str, line: Sequence[str], folder: Path, log: Path) -> int:
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     with log.open("wb") as said:
         return subprocess.Popen(
             [sys.executable, "-m", module, *line],
             cwd=folder,
-            env={**os.environ, "PYTHONPATH": path, **environment},
+            env={**os.environ, "PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=said,
@@ -192,7 +193,14 @@ def _start(module: str, line: Sequence[str], folder: Path, log: Path, environmen
         ).pid
 
 
-def _fork(module: str, line: Sequence[str], folder: Path, log: Path, environment: Mapping[str, str]) -> int:
+def _fork(
+    module: str,
+    line: Sequence[str],
+    folder: Path,
+    log: Path,
+    before: Callable[[], Any] = lambda: None,
+    after: Callable[[], Any] = lambda: None,
+) -> int:
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until the command's own handler is there
     pid = os.fork()
     if pid:
@@ -202,12 +210,12 @@ def _fork(module: str, line: Sequence[str], folder: Path, log: Path, environment
     try:
         os.setsid()
         os.chdir(folder)
-        os.environ.update(environment)
         for number, place in ((0, os.devnull), (1, os.devnull), (2, str(log))):
             file = os.open(place, os.O_RDWR | os.O_CREAT)
             os.dup2(file, number)
         sys.argv = [module, *line]
-        sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: PTH123, SIM115
+        sys.stdout, sys.stderr = open(1, "w"), open(2, "w")  # noqa: SIM115
+        before()
         code = int(run_command(lambda: _unblocked(module)) or 0)
     except SystemExit as stop:
         code = int(stop.code or 0)
@@ -217,6 +225,7 @@ def _fork(module: str, line: Sequence[str], folder: Path, log: Path, environment
         traceback.print_exc()
     finally:
         sys.stderr.flush()
+        after()
         os._exit(code)
 
 
@@ -249,13 +258,6 @@ def import_libraries() -> None:
     """Import what commands import, so that a fork starts at once."""
     import torch  # noqa: F401
 
-    import fairalm.cli.audit
-    import fairalm.cli.compare
-    import fairalm.cli.frontier
-    import fairalm.cli.lda
-    import fairalm.cli.report
-    import fairalm.cli.train
-    import fairalm.vision.training
     import reproduction.runner
     import reproduction.tabular  # noqa: F401
 
@@ -337,13 +339,13 @@ def prepare(folder: Path) -> dict[str, Command]:
     made = commands(data)
     first = made["train logistic"]
     first.prepare(data / "old")
-    assert run(first, data / "old").code == 0
+    assert first.run(data / "old").code == 0
     return made
 
 
-def undisturbed(command: Command, folder: Path) -> tuple[Any, float]:
-    """The result of a command, and the seconds that it takes in a fork."""
+def undisturbed(command: Command, folder: Path, *, warm: bool = True) -> tuple[Any, float]:
+    """The result of a command, and the seconds that it takes."""
     command.prepare(folder)
-    ended = run(command, folder)
+    ended = command.run(folder, warm=warm)
     assert ended.code == 0, ended.said
     return command.content(folder), ended.seconds

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tools.attack.commands import Command, Ended, Process, finish, import_libraries, prepare, run, undisturbed
+from tools.attack.commands import Command, Ended, Process, import_libraries, prepare, undisturbed
 from tools.attack.outcome import Outcome
 
-#: How often each command is killed and how often it is interrupted; in the short version once each.
+#: How often each command is killed and how often it is interrupted.
 TIMES = {
     "train logistic": 45,
     "train --overwrite": 40,
@@ -33,7 +33,7 @@ TIMES = {
     "report": 25,
     "reproduction": 15,
 }
-SHORT = ("train --overwrite", "train mlp", "frontier", "compare", "audit")
+SHORT = {"audit": 2, "report": 1, "train --overwrite": 1, "train mlp": 1}
 SPARK = 6
 COLD = 3  # one in so many starts a new interpreter, the others are forks of one that has imported the libraries
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT}
@@ -66,7 +66,7 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
         with ProcessPoolExecutor(2, mp_context=context, initializer=import_libraries) as pool:
             made = pool.submit(prepare, root).result()
             os.environ["FAIRALM_CACHE"] = str(root / "cache")
-            for name, times in TIMES.items() if full else [(name, 1) for name in SHORT]:
+            for name, times in (TIMES if full else SHORT).items():
                 yield from _attack_one(pool, made[name], root, times, rng, cold=full)
             if full and shutil.which("java"):
                 yield from _attack_one(pool, _spark(root), root, SPARK, rng, cold=True, warm=False)
@@ -77,10 +77,10 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
 def _attack_one(
     pool: Any, command: Command, root: Path, times: int, rng: Any, *, cold: bool, warm: bool = True
 ) -> Iterator[Outcome]:
-    expected, seconds = pool.submit(_measured, command, root / "whole", True).result() if warm else (None, 0.0)
+    expected, seconds = pool.submit(undisturbed, command, root / "whole").result() if warm else (None, 0.0)
     seconds_cold = 0.0
     if cold:
-        expected, seconds_cold = pool.submit(_measured, command, root / "whole", False).result()
+        expected, seconds_cold = pool.submit(undisturbed, command, root / "whole", warm=False).result()
     for name, number in SIGNALS.items():
         outcome = Outcome(f"{command.name}: {name}")
         trials = []
@@ -97,15 +97,6 @@ def _attack_one(
                 outcome.fail(kind, f"{trial}: {how}")
         outcome.note = f"{ended_early} had finished" if ended_early else ""
         yield outcome
-
-
-def _measured(command: Command, folder: Path, warm: bool) -> tuple[Any, float]:
-    if warm:
-        return undisturbed(command, folder)
-    command.prepare(folder)
-    ended = run(command, folder, warm=False)
-    assert ended.code == 0, ended.said
-    return command.content(folder), ended.seconds
 
 
 def hit(trial: Trial) -> tuple[Failures, bool]:
@@ -128,7 +119,7 @@ def hit(trial: Trial) -> tuple[Failures, bool]:
         failures.append(("hang", f"{ended.orphans} processes left"))
     if trial.number == signal.SIGINT and not _is_one_line(ended):
         failures.append(("traceback", f"code {ended.code}: {ended.said[-400:]!r}"))
-    if problem := finish(command, folder, trial.expected):
+    if problem := command.finish(folder, trial.expected):
         failures.append(("lost", problem))
     shutil.rmtree(folder, ignore_errors=True)
     return failures, ended.code not in (0, None)
