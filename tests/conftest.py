@@ -29,6 +29,7 @@ SLOW = (
     "sklearn/test_frontier.py",
     "spark",
     "test_extension.py",
+    "test_workers.py",
     "vision",
 )
 

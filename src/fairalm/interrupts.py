@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 INTERRUPTED = 130  # exit code
 LINE = b"Interrupted.\n"
+AGAIN = 0.01  # seconds after which an interrupt that was swallowed is repeated
 
 _received = False  # whether Ctrl-C came since the command began
 
@@ -76,10 +77,15 @@ def _raise(*_: Any) -> NoReturn:
     raise KeyboardInterrupt
 
 
+def _repeat() -> None:
+    if signal.getsignal(signal.SIGINT) is _raise:  # the command still runs
+        signal.raise_signal(signal.SIGINT)
+
+
 def _after_unraisable(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def show(unraisable: Any) -> None:
         if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)  # a destructor swallowed it: again
+            threading.Timer(AGAIN, _repeat).start()  # a destructor swallowed it
         else:
             hook(unraisable)
 

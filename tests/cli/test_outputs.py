@@ -16,17 +16,14 @@ with locked(sys.argv[1]):
     sys.stdin.read()
 """
 QUESTION = ("--target", "hired", "--protected", "sex")
+COMPARE = (*QUESTION, "--methods", "fairalm", "--seeds", 1)
 #: command -> its arguments after the data, its outputs, and what writes its page
 WITH_PAGES = {
     "train": (QUESTION, ["r"], "fairalm.cli._output.write_page"),
     "frontier": (QUESTION, ["r"], "fairalm.cli._output.write_page"),
     "lda": ((*QUESTION, "--reference", "M", "--acceptance", "0.6"), ["r"], "fairalm.cli.lda.write_lda_page"),
     "audit": (("--decision", "hired", "--protected", "sex"), ["r"], "fairalm.cli.audit.write_audit_page"),
-    "compare": (
-        (*QUESTION, "--methods", "fairalm", "--seeds", 1),
-        ["r.json", "r.html"],
-        "fairalm.cli._output.write_page",
-    ),
+    "compare": (COMPARE, ["r.json", "r.html"], "fairalm.cli._output.write_page"),
 }
 
 
@@ -99,11 +96,8 @@ def test_the_manifest_says_what_the_files_were_made_from(run, table, trained, tm
     assert first["files"].keys() == written - {MANIFEST}
     assert first["data"] == read_json(tmp_path / "r" / "metrics.json")["data"]["fingerprint"]
     assert first["seed"] == 0
-    for differs, option in (
-        ({"split", "seed", "settings"}, ("--seed", 1)),
-        ({"settings"}, ("--tol", 0.2)),
-        (set(), ()),
-    ):
+    expected = {("--seed", 1): {"split", "seed", "settings"}, ("--tol", 0.2): {"settings"}, (): set()}
+    for option, differs in expected.items():
         code, _, err = run("train", table, *QUESTION, *option, "-o", "r", "--overwrite")
         assert code == 0, err
         other = read_json(tmp_path / "r" / MANIFEST)
@@ -112,7 +106,7 @@ def test_the_manifest_says_what_the_files_were_made_from(run, table, trained, tm
 
 def test_what_stands_beside_an_output_is_not_replaced(run, table, trained, tmp_path):
     (tmp_path / "c.html").write_text("mine")
-    compare = ("compare", table, *QUESTION, "--methods", "fairalm", "--seeds", 1, "-o", "c.json")
+    compare = ("compare", table, *COMPARE, "-o", "c.json")
     code, _, err = run(*compare)
     assert (code, "c.html exists" in err, (tmp_path / "c.json").exists()) == (2, True, False)
     (tmp_path / "figures").mkdir()
@@ -128,7 +122,7 @@ def test_what_stands_beside_an_output_is_not_replaced(run, table, trained, tmp_p
 
 def test_a_comparison_is_printed_where_its_page_cannot_be_written(run, table, tmp_path):
     (tmp_path / "fairalm-compare.html").mkdir()
-    code, out, err = run("compare", table, *QUESTION, "--methods", "fairalm", "--seeds", 1)
+    code, out, err = run("compare", table, *COMPARE)
     assert code == 0, err
     assert "as a multiple of the plain model" in out
     assert "No page. fairalm-compare.html" in out
