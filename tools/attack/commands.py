@@ -47,7 +47,7 @@ class Command:
     module: str = "fairalm"
     resumes: bool = False
     replaces: Path | None = None
-    starts_cold: bool = False  # cannot be forked
+    starts_cold: bool = False  # not forked: its own processes are tidied up when the interpreter exits
     continues: bool = False  # its outputs are written one after the other, and the same command goes on
 
     def prepare(self, folder: Path) -> None:
@@ -326,7 +326,15 @@ def commands(data: Path) -> dict[str, Command]:
             "l/lda.json",
         ),
         Command("report", ("report", str(old / "r"), "-o", "page.html"), ("page.html",), "page.html"),
-        Command("reproduction", ("tabular", *quick), ("t",), "t/table.csv", module="reproduction", continues=True),
+        Command(
+            "reproduction",
+            ("tabular", *quick),
+            ("t",),
+            "t/table.csv",
+            module="reproduction",
+            continues=True,
+            starts_cold=True,
+        ),
     ]
     return {command.name: command for command in made}
 

@@ -69,14 +69,13 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
             for name, times in (TIMES if full else SHORT).items():
                 yield from _attack_one(pool, made[name], root, times, rng, cold=full)
             if full and shutil.which("java"):
-                yield from _attack_one(pool, _spark(root), root, SPARK, rng, cold=True, warm=False)
+                yield from _attack_one(pool, _spark(root), root, SPARK, rng, cold=True)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def _attack_one(
-    pool: Any, command: Command, root: Path, times: int, rng: Any, *, cold: bool, warm: bool = True
-) -> Iterator[Outcome]:
+def _attack_one(pool: Any, command: Command, root: Path, times: int, rng: Any, *, cold: bool) -> Iterator[Outcome]:
+    warm = not command.starts_cold
     expected, seconds = pool.submit(undisturbed, command, root / "whole").result() if warm else (None, 0.0)
     seconds_cold = 0.0
     if cold:
