@@ -5,6 +5,7 @@
 # make bench-full  the same in full, in up to 40 minutes: the tables of docs/speed.md
 # make bench-nets  the cost of a training step, of torchrun, and the nets of docs/nets.md
 # make lda  less discriminatory alternatives on HMDA over five splits: the table of docs/lda.md
+# make attack  kill, interrupt, fill the disk, damage, fuzz and guess: the table of docs/reliability.md, in hours
 # make reproduce NAME=tabular  an experiment of the paper: tabular, labels, celeba, verbs, xray, looks or theory
 # make screenshots  the screenshots of the report in docs/
 PYTHON ?= python3
@@ -14,7 +15,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints
 
 NAME ?= tabular
 
-.PHONY: demo check test bench bench-full bench-nets lda reproduce screenshots lint types fast unit wheel clean help
+.PHONY: demo check test bench bench-full bench-nets lda attack reproduce screenshots lint types fast unit wheel clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -76,6 +77,10 @@ bench-nets: $(VENV)/.dev
 
 lda: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lda.py --write docs/lda.md
+
+attack: $(VENV)/.dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.attack --full
+	$(BIN)/python -m tools.attack --write docs/reliability.md
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from joblib import Parallel, delayed, parallel_config
+from joblib import parallel_config
+from sklearn.utils.parallel import delayed
 
 from fairalm.console import is_terminal, print_table, say, say_error, say_path
 from fairalm.exceptions import InputError
 from fairalm.files import to_json, write_atomic, write_json, write_png
 from fairalm.progress import progress_bar
+from fairalm.workers import run_jobs
 from reproduction.experiment import Experiment, Job, Result, Results, markdown_of
 from reproduction.page import write_pages
 
@@ -56,7 +58,7 @@ class Runner:
             say(f"{len(kept) - len(missing)} of {len(kept)} jobs are in {self.out} already.")
         failed: dict[str, str] = {}
         with progress_bar(len(missing), shown=is_terminal(), text=f"{len(missing)} jobs") as update, self._workers():
-            work = Parallel(return_as="generator_unordered")(delayed(_attempt)(job, self.data_dir) for job in missing)
+            work = run_jobs((delayed(_attempt)(job, self.data_dir) for job in missing), None, ordered=False)
             for done, (job, result, problem) in enumerate(work, start=1):
                 if result is None:
                     failed[job.name] = problem

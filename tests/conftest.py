@@ -8,6 +8,7 @@ import pytest
 HERE = Path(__file__).parent
 #: Tests that start processes, train nets or open a browser: not part of `make check`.
 SLOW = (
+    "attack",
     "cli",
     "datasets/images",
     "nn/test_adversarial.py",
@@ -28,6 +29,7 @@ SLOW = (
     "sklearn/test_frontier.py",
     "spark",
     "test_extension.py",
+    "test_workers.py",
     "vision",
 )
 

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fairalm.cli import app
-from reproduction.__main__ import reproduce
+from reproduction.command import reproduce
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT / "docs", ROOT / "reproduction")

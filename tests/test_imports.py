@@ -13,7 +13,7 @@ ROOT = Path(fairalm.__file__).parent
 
 #: A module may import from its own layer and from those before it.
 LAYERS = [
-    {"arrays", "exceptions", "_coding", "_validation", "console", "progress"},
+    {"arrays", "exceptions", "_coding", "_validation", "console", "interrupts", "progress", "workers"},
     {"files", "folders", "manifest"},
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "tree_checks"},
     {"methods"},

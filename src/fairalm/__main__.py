@@ -1,24 +1,19 @@
-"""``python -m fairalm`` and the command ``fairalm``; an interrupt ends in one line, also while they are imported."""
+"""``python -m fairalm`` and the command ``fairalm``."""
 
-import os
-import signal
-from typing import Any
+from collections.abc import Callable
 
-INTERRUPTED = 130  # exit code
+from fairalm.interrupts import run_command
 
 
-def _end(*_: Any) -> None:
-    os.write(2, b"Interrupted.\n")
-    os._exit(INTERRUPTED)
+def _find() -> Callable[[], None]:
+    from fairalm.cli import main as command
+
+    return command
 
 
 def main() -> None:
-    """Run the command line; an interrupt while it is imported ends it at once."""
-    before = signal.signal(signal.SIGINT, _end)
-    from fairalm.cli import main as run
-
-    signal.signal(signal.SIGINT, before)
-    run()
+    """Run the command line."""
+    run_command(_find)
 
 
 if __name__ == "__main__":

@@ -6,34 +6,26 @@ import errno
 import os
 import re
 import shutil
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
-from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import MARKS, AnyPath
-
-fcntl: Any
-try:
-    import fcntl
-except ImportError:  # Windows: no lock
-    fcntl = None
+from fairalm.files import MARKS, AnyPath, fcntl, is_abandoned, sync
+from fairalm.interrupts import uninterrupted
 
 OLD = ".old"  # ends the name of a folder that is being replaced
-LOCK, TEMPORARY = re.compile(r"\.(.+)\.lock"), re.compile(r"\.(.+)\.(?:lock|[0-9a-f]{32}(?:\.old)?)")
-FORGOTTEN = 3600.0  # seconds after which nobody writes a temporary file any more
+TEMPORARY = re.compile(r"\.(.+)\.(?:lock|[0-9a-f]{32}(?:\.old)?)")
 _locked: set[Path] = set()  # by this process
 
 
 def check_new_folder(path: AnyPath, *, overwrite: bool = False) -> None:
     """Refuse a folder that :func:`new_folder` could not write."""
     path = Path(path)
-    if path.resolve() == Path.cwd():
-        raise InputError(f"{path} is the current folder: name another one.")
+    if Path.cwd().is_relative_to(path.resolve()):
+        raise InputError(f"{path} is the current folder, or contains it: name another one.")
     if path.is_symlink() or path.exists():
         if not overwrite:
             raise InputError(f"{path} exists: choose another folder, or pass {{overwrite}}.", overwrite=True)
@@ -53,26 +45,37 @@ def new_folder(path: AnyPath, *, overwrite: bool = False, wait: bool = False) ->
     `path` must be free. With `overwrite` it may be a run or an audit (a folder that holds a file of `MARKS`) or an
     empty folder, which stays until the new one is complete. A folder that appears at `path` in the meantime is not
     touched: the new one gets another name, and an error says which. While another process writes `path`, it is refused
-    or, with `wait`, waited for.
+    or, with `wait`, waited for. The temporary folder has the name that it will have, inside a hidden one.
     """
     path = Path(path)
-    check_new_folder(path, overwrite=overwrite)
-    with locked(path, wait=wait):
-        check_new_folder(path, overwrite=overwrite)
-        part = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    with reserved(path, overwrite=overwrite, wait=wait):
+        hidden = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        part = hidden / path.name
         try:
             part.mkdir(parents=True)
             yield part
             _sync(part)
-            _commit(part, path, overwrite=overwrite)
-        except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
-            raise
+            with uninterrupted():
+                _commit(part, path, overwrite=overwrite)
+        except OSError as error:
+            raise _renamed(error, part, path) from error
+        finally:
+            with uninterrupted():
+                shutil.rmtree(hidden, ignore_errors=True)
+
+
+@contextmanager
+def reserved(path: AnyPath, *, overwrite: bool = False, wait: bool = False) -> Iterator[None]:
+    """Check that :func:`new_folder` can write a folder, and keep other processes from writing it within the block."""
+    check_new_folder(path, overwrite=overwrite)
+    with locked(path, wait=wait):
+        check_new_folder(path, overwrite=overwrite)
+        yield
 
 
 @contextmanager
 def locked(path: AnyPath, *, wait: bool = False) -> Iterator[None]:
-    """Keep other processes from writing the folder `path`, whether it exists or not, while the block runs.
+    """Keep other processes from writing the file or folder `path`, whether it exists or not, while the block runs.
 
     The lock is a file beside it that the system releases when the process ends, however that happens. Before the block,
     what a killed process left is tidied: a folder that it was replacing is put back, others are deleted. After it, an
@@ -85,16 +88,16 @@ def locked(path: AnyPath, *, wait: bool = False) -> Iterator[None]:
     made = [folder for folder in path.parents if not folder.exists()]  # the nearest first
     lock = path.with_name(f".{path.name}.lock")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         file = _lock(lock, path, wait=wait)
         _locked.add(path)
         try:
             tidy(path)
             yield
         finally:
-            _locked.discard(path)
-            lock.unlink(missing_ok=True)
-            os.close(file)
+            with uninterrupted():
+                _locked.discard(path)
+                lock.unlink(missing_ok=True)
+                os.close(file)
     except OSError as error:
         if error.filename is None or Path(error.filename) != lock:
             raise
@@ -106,14 +109,14 @@ def locked(path: AnyPath, *, wait: bool = False) -> Iterator[None]:
 
 
 def leftovers(path: Path) -> list[Path]:
-    """What killed processes left of writing the folder `path`, unless one is writing it now."""
-    return sorted(left for left in path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 32}*") if left.is_dir())
+    """What killed processes left of writing the file or folder `path`, unless one is writing it now."""
+    return sorted(path.parent.glob(f".{escape(path.name)}.{'[0-9a-f]' * 32}*"))
 
 
 def clean(folder: Path) -> list[Path]:
     """Tidy after every killed process that wrote into a folder; returns what was deleted or put back.
 
-    What a running process has locked stays, and so does a temporary file that changed within the last hour.
+    What a running process writes stays.
     """
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}: check the path.")
@@ -121,9 +124,6 @@ def clean(folder: Path) -> list[Path]:
     for name in dict.fromkeys(found.values()):
         with suppress(InputError), locked(folder / name):  # an error: it is being written
             pass
-    for entry in found:
-        if entry.is_file() and not LOCK.fullmatch(entry.name) and time.time() - entry.stat().st_mtime > FORGOTTEN:
-            entry.unlink()
     return [entry for entry in found if not entry.exists()]
 
 
@@ -132,36 +132,50 @@ def tidy(path: Path) -> None:
     for left in leftovers(path):
         if left.name.endswith(OLD) and not path.exists():
             left.rename(path)
-        else:
+        elif left.is_dir():
             shutil.rmtree(left, ignore_errors=True)
+        elif is_abandoned(left):
+            left.unlink(missing_ok=True)
 
 
 def _lock(lock: Path, path: Path, *, wait: bool) -> int:
     """Open and lock a file; the number of the process that has it is in it."""
     while True:
-        file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            file = os.open(lock, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:
+            continue  # another process has just deleted the parent, which it had made and found empty
         try:
             if fcntl is not None:
                 fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             if lock.exists() and lock.stat().st_ino == os.fstat(file).st_ino:
-                os.ftruncate(file, 0)
-                os.write(file, str(os.getpid()).encode())
+                _write_owner(lock, file)
                 return file
             os.close(file)  # the process that had it has just deleted it
         except BlockingIOError:
             who = os.read(file, 20).decode(errors="replace")
             os.close(file)
             raise InputError(
-                f"{path} is being written by process {who}: wait for it, or name another folder."
+                f"{path} is being written by process {who}: wait for it, or choose another name."
             ) from None
         except BaseException:
             os.close(file)
             raise
 
 
+def _write_owner(lock: Path, file: int) -> None:
+    try:
+        os.ftruncate(file, 0)
+        os.write(file, str(os.getpid()).encode())
+    except OSError as error:  # the disk is full
+        lock.unlink(missing_ok=True)
+        raise type(error)(error.errno, error.strerror, str(lock)) from error
+
+
 def _commit(part: Path, path: Path, *, overwrite: bool) -> None:
     """Move the finished folder to its place."""
-    old = path.with_name(f"{part.name}{OLD}")
+    old = path.with_name(f"{part.parent.name}{OLD}")
     if not path.exists():
         part.rename(path)
     elif overwrite:
@@ -172,26 +186,24 @@ def _commit(part: Path, path: Path, *, overwrite: bool) -> None:
             if old.exists() and not path.exists():
                 old.rename(path)
             raise
-        shutil.rmtree(old)
+        shutil.rmtree(old, ignore_errors=True)
     else:
         free = next(name for n in range(2, 10**6) if not (name := path.with_name(f"{path.name}-{n}")).exists())
         part.rename(free)
         raise InputError(f"{path} appeared while this command ran, so it is not replaced: the result is in {free}.")
-    _sync_entry(path.parent)
+    sync(path.parent)
+
+
+def _renamed(error: OSError, part: Path, path: Path) -> OSError:
+    """The same error, about the file as it would have been called."""
+    named = Path(error.filename) if isinstance(error.filename, str) else None
+    if named is None or not named.is_relative_to(part):
+        return error
+    return type(error)(error.errno, error.strerror, str(path / named.relative_to(part)))
 
 
 def _sync(folder: Path) -> None:
     """Have the system write a folder with all its files to the disk, so that the rename cannot come first."""
     for file in folder.rglob("*"):
-        _sync_entry(file)
-    _sync_entry(folder)
-
-
-def _sync_entry(path: Path) -> None:
-    if os.name != "posix" and path.is_dir():
-        return  # cannot be opened there
-    file = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+        sync(file)
+    sync(folder)

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import platform
+import sys
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import read_json, write_json
+from fairalm.files import read_json, to_json, write_json
 
 MANIFEST, FORMAT = "manifest.json", 1
 
 
-def write_manifest(folder: Path, **about: Any) -> None:
-    """Write the manifest of all files in a folder; call it last. `about` is what else it should say."""
+def write_manifest(folder: Path, *, data: str, settings: Any, seed: int | None = None, split: Any = None) -> None:
+    """Write the manifest of all files in a folder; call it last.
+
+    It says what the files were made from: the fingerprint of the data, digests of the settings and of the split (the
+    numbers of the rows in each part), and the versions of the libraries.
+    """
     files = {file.relative_to(folder).as_posix(): _digest(file) for file in sorted(folder.rglob("*")) if file.is_file()}
     files.pop(MANIFEST, None)
-    write_json(folder / MANIFEST, {"format": FORMAT, "fairalm": version("fairalm"), **about, "files": files})
+    made_from = {"data": data, "split": split and digest_of(split), "seed": seed, "settings": digest_of(settings)}
+    write_json(folder / MANIFEST, {"format": FORMAT, "versions": versions(), **made_from, "files": files})
+
+
+def versions() -> dict[str, str]:
+    """The versions of Python and of the libraries that a figure or a model may depend on."""
+    used = [name for name in ("torch", "lightgbm", "xgboost") if name in sys.modules]
+    packages = {name: version(name) for name in ("fairalm", "numpy", "pandas", "scikit-learn", *used)}
+    return {"python": platform.python_version(), **packages}
+
+
+def digest_of(value: Any) -> str:
+    """The sha256 of a value as JSON, whatever the order of its keys."""
+    text = json.dumps(json.loads(to_json(value)), sort_keys=True)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def check_manifest(folder: Path, names: Iterable[str] | None = None) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def run(folder, tmp_path, monkeypatch):
 
     def call(*args):
         out = () if "-o" in args else ("-o", tmp_path / "out")
-        result = CliRunner().invoke(app, ["cam", *map(str, args), *map(str, out)])
+        result = CliRunner().invoke(app, ["cam", *map(str, args), *map(str, out), "--overwrite"])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result.exit_code, result.stdout, result.stderr

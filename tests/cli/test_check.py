@@ -1,11 +1,10 @@
 """A run folder that can be trusted: damage is noticed, and what killed commands left can be removed."""
 
-import os
-import time
-
 import numpy as np
 import pytest
 
+from fairalm.files import new_file
+from fairalm.folders import locked
 from fairalm.manifest import MANIFEST
 
 pytestmark = pytest.mark.usefixtures("trained")
@@ -56,12 +55,10 @@ def test_leftovers_are_removed_and_nothing_else(run, tmp_path):
     (tmp_path / ".gone.lock").touch()
     (tmp_path / f".table.csv.{'b' * 32}").touch()
     (tmp_path / ".bashrc").touch()
-    hours_ago = time.time() - 7200
-    os.utime(tmp_path / f".table.csv.{'b' * 32}", (hours_ago, hours_ago))
-    young = tmp_path / f".table.csv.{'c' * 32}"
-    young.touch()
-    code, out, _ = run("clean", ".")
-    assert code == 0
-    assert out.count("Removed") == 4
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*before, ".bashrc", young.name])
+    with new_file(tmp_path / "other.csv") as living, locked(tmp_path / "locked"):
+        code, out, _ = run("clean", ".")
+        assert code == 0
+        assert out.count("Removed") == 4
+        there = sorted(path.name for path in tmp_path.iterdir())
+        assert there == sorted([*before, ".bashrc", ".locked.lock", living.name])
     assert run("clean", "nowhere")[0] == 2

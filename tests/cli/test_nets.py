@@ -99,7 +99,7 @@ def test_a_killed_run_goes_on_to_the_same_end(run, table, tmp_path, signal_name)
             time.sleep(0.05)
         process.send_signal(getattr(signal, signal_name))
     assert process.returncode != 0
-    assert [path.name for path in tmp_path.iterdir() if path.name != table.name] == ["r.checkpoint"]
+    assert [path.name for path in tmp_path.iterdir() if path.suffix not in (".csv", ".lock")] == ["r.checkpoint"]
     code, _, err = run("train", table, *options, "-o", "r")
     assert code == 2
     assert "pass --resume" in err
@@ -133,3 +133,28 @@ def test_torchrun_is_for_nets(torchrun):
     done = torchrun("-m", "fairalm", "train", "compas")
     assert done.returncode != 0
     assert "start it without torchrun" in done.stderr
+
+
+def test_a_process_of_torchrun_that_dies_costs_nothing_finished(run, table, tmp_path):
+    """The other one says how to go on, and the same command with --resume ends as one that was not disturbed."""
+    options = ("train", table, "--target", "hired", "--protected", "sex", "--estimator", "mlp", "--tol", 1)
+    options = tuple(map(str, (*options, "--epochs", 100, "-o", "r")))
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "fairalm"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen([*launch, *options], cwd=tmp_path, env=environment, stderr=subprocess.PIPE) as parent:
+        history = tmp_path / "r.checkpoint" / "fair" / "history.json"
+        deadline = time.monotonic() + 60
+        while not history.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        found = subprocess.run(["pgrep", "-P", str(parent.pid)], capture_output=True, check=True, text=True)
+        os.kill(max(map(int, found.stdout.split())), signal.SIGKILL)  # the last to be started
+        said = parent.stderr.read().decode()
+    assert parent.returncode != 0
+    assert "Error: Another process of torchrun has ended" in said
+    assert "with --resume" in said
+    assert [path.name for path in tmp_path.iterdir() if path.name != table.name] == ["r.checkpoint"]
+    done = len(read_json(history)["epoch"])
+    resumed = subprocess.run([*launch, *options, "--resume"], cwd=tmp_path, env=environment, capture_output=True)
+    assert resumed.returncode == 0, resumed.stderr[-2000:]
+    metrics = read_json(tmp_path / "r" / "metrics.json")
+    assert 0 < done < len(metrics["history"]["epoch"]) == 100

@@ -1,6 +1,7 @@
 """The net for tables: closes the gap, keeps labels of any type, goes on after a stop, refuses nonsense."""
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -288,3 +289,21 @@ def test_a_constraint_and_a_method_of_ones_own():
     gaps = [abs(wrong[event & (group == 0)].mean() - wrong[event & (group == 1)].mean()) for event in (y >= 0, y == 1)]
     assert net.gap_ == pytest.approx(max(gaps))
     assert "train_error_and_opportunity" in net.history_
+
+
+def test_threads_give_the_nets_of_one_after_the_other():
+    """Torch's random numbers are global: a thread must not draw those of another."""
+    rng = np.random.default_rng(0)
+    X, group = rng.normal(size=(60, 3)), np.repeat(["a", "b"], 30)
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+
+    def fit(seed):
+        net = NetClassifier(hidden=(300, 300), epochs=1, random_state=seed, constraint=EqualOpportunity(tol=1.0))
+        return net.fit(X, y, sensitive_features=group).parameters_
+
+    seeds = [seed % 4 for seed in range(32)]
+    alone = {seed: fit(seed) for seed in set(seeds)}
+    with ThreadPoolExecutor(8) as threads:
+        for seed, parameters in zip(seeds, threads.map(fit, seeds), strict=True):
+            for name, value in alone[seed].items():
+                assert (parameters[name] == value).all()

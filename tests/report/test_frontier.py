@@ -7,7 +7,7 @@ import pytest
 
 from fairalm.report.card import model_card
 from fairalm.report.facts import gather
-from fairalm.report.figures import write_figure, write_figures
+from fairalm.report.figures import figure_names, write_figure, write_figures
 from fairalm.report.frontier import CHOSEN, CONSTANT, CURVE, PLAIN
 
 
@@ -115,7 +115,8 @@ def test_a_curve_of_one_point_has_no_slider(show, metrics):
 def test_the_card_and_the_figures(frontier, tmp_path):
     facts = gather([frontier])
     assert "no classifier within the limits" in model_card(facts)
-    names = {path.name for path in write_figures(tmp_path, facts)}
+    names = set(figure_names(facts))
+    write_figures({name: tmp_path / name for name in names}, facts)
     assert {"frontier.png", "frontier.pdf"} < names
     write_figure(tmp_path / "one.png", facts, "frontier", title="A title")
     assert (tmp_path / "one.png").read_bytes()[1:4] == b"PNG"

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from fairalm.measures import Measure
 from fairalm.runs.metrics import verdict
-from reproduction.__main__ import main
+from reproduction.command import main
 
 
 @pytest.fixture(autouse=True)

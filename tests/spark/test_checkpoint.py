@@ -80,3 +80,44 @@ def test_a_killed_fit_goes_on(frame, rows, tmp_path):
             InputError, match=f"belongs to another fit .it differs in: {'settings' if settings else 'data'}"
         ):
             estimator(folder, **settings).fit(other)
+
+
+OUTAGE = """
+import os, signal, subprocess
+from pyspark.ml.feature import VectorAssembler
+from tests.spark.conftest import start_session
+from tests.spark.test_checkpoint import estimator
+from fairalm.spark import signals
+
+session = start_session()
+frame = VectorAssembler(inputCols=["x0", "x1", "x2"], outputCol="features").transform(session.read.parquet({rows!r}))
+java = session.sparkContext._gateway.proc.pid
+answer, asked = signals.FrameSignal.__call__, []
+
+def dies_at_the_second(self, *arguments):
+    asked.append(1)
+    if len(asked) == 2:
+        os.kill(java, signal.SIGKILL)
+    return answer(self, *arguments)
+
+signals.FrameSignal.__call__ = dies_at_the_second
+try:
+    estimator({folder!r}).fit(frame)
+except RuntimeError as error:
+    print(error, flush=True)
+os._exit(0)
+"""
+
+
+def test_a_driver_that_dies_says_how_to_go_on(rows, tmp_path):
+    folder = str(tmp_path / "checkpoint")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", OUTAGE.format(rows=rows, folder=folder)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert "Spark stopped during the fit" in done.stdout, done.stderr[-2000:]
+    assert f"The finished fits are in {folder}: start a session" in done.stdout
+    assert Path(folder, "fit-0", "answer", "_SUCCESS").exists()

@@ -470,3 +470,13 @@ def test_a_damaged_run(data, tmp_path, name, content, match):
     with pytest.raises(InputError, match=match) as caught:
         load_image_model(tmp_path / "run")
     assert "\n" not in str(caught.value)
+
+
+def test_a_finished_net_warns_again_when_the_run_is_resumed(data, tmp_path):
+    """A run that was stopped after its fair net has the warnings of one that was not."""
+    settings = {"constraint": EqualOpportunity(tol=0.0), "epochs": 1, "folder": tmp_path / "run"}
+    with pytest.warns(ToleranceWarning) as first:
+        fit(data, **settings)
+    with pytest.warns(ToleranceWarning) as again:
+        fit(data, **settings, resume=True)
+    assert [str(warning.message) for warning in again] == [str(warning.message) for warning in first]

@@ -34,9 +34,11 @@ def main() -> int:
     else:
         outcomes = []
         for name in options.only or ATTACKS:
-            own = list(importlib.import_module(f"tools.attack.{name}").attack(full=options.full, seed=options.seed))
+            own = []
             RESULTS.mkdir(parents=True, exist_ok=True)
-            (RESULTS / f"{name}.json").write_text(json.dumps([outcome.to_dict() for outcome in own], indent=1))
+            for outcome in importlib.import_module(f"tools.attack.{name}").attack(full=options.full, seed=options.seed):
+                own.append(outcome)  # written at once: the long attacks take an hour
+                (RESULTS / f"{name}.json").write_text(json.dumps([outcome.to_dict() for outcome in own], indent=1))
             outcomes += own
     print("\n".join(table(outcomes)))
     for outcome in outcomes:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from fairalm.constraints import Constraint
 from fairalm.datasets import name_of
 from fairalm.exceptions import InputError
 from fairalm.files import new_file, to_json
+from fairalm.folders import locked
 from fairalm.measures.text import percent
 from fairalm.progress import progress_bar
 from fairalm.report.facts import gather
@@ -104,16 +105,33 @@ def run_folder(data: str, what: str) -> Path:
     return Path("runs") / f"{name}-{what}"
 
 
-def check_out(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> None:
-    """Refuse a file of another kind, or one that exists, before any work."""
-    if out is None:
-        return
-    if out.suffix.lower() not in suffixes:
+@contextmanager
+def reserved_file(out: Path | None, suffixes: Sequence[str], overwrite: bool) -> Iterator[None]:
+    """Refuse a file of another kind, or one that exists; within the block no other process writes it."""
+    if out is not None and out.suffix.lower() not in suffixes:
         raise InputError(f"{out} must end in {' or '.join(suffixes)}.")
-    if out.is_dir():
-        raise InputError(f"{out} is a folder: name a file.")
-    if out.exists() and not overwrite:
-        raise InputError(f"{out} exists: choose another file, or pass {{overwrite}}.", overwrite=True)
+    with reserved_files([] if out is None else [out], overwrite):
+        yield
+
+
+@contextmanager
+def reserved_files(paths: Sequence[Path], overwrite: bool) -> Iterator[None]:
+    """Refuse files that exist, before any work; within the block no other process writes them."""
+    check_new_files(paths, overwrite)
+    with ExitStack() as locks:
+        for path in paths:
+            locks.enter_context(locked(path))
+        check_new_files(paths, overwrite)
+        yield
+
+
+def check_new_files(paths: Iterable[Path], overwrite: bool) -> None:
+    """Refuse files that exist, unless they are to be replaced."""
+    for path in paths:
+        if path.is_dir():
+            raise InputError(f"{path} is a folder: name a file.")
+        if path.exists() and not overwrite:
+            raise InputError(f"{path} exists: choose another name, or pass {{overwrite}}.", overwrite=True)
 
 
 def write_table(out: Path, parts: Iterable[Any]) -> None:
@@ -148,7 +166,7 @@ def _write_parquet(file: Path, parts: Iterable[Any]) -> None:
 
 
 def write_picture(run: Path, picture: Path) -> str:
-    """Write the curve of a frontier; the line that says where it is, or what to install."""
+    """Write the curve of a frontier; the line that says what to install if that is not possible."""
     try:
         facts = gather([run])
         curve = facts["frontier"]
@@ -158,18 +176,18 @@ def write_picture(run: Path, picture: Path) -> str:
         write_figure(picture, facts, "frontier", title=title)
     except ImportError as error:
         return f"No picture. {error}."
-    return f"Picture: {picture}"
+    return ""
 
 
 def write_report(run: RunSource, page: Path) -> str:
-    """Write the page of a run; the line that says where it is, or what to install."""
+    """Write the page of a run; the line that says what to install if that is not possible."""
     return written_page(page, lambda path: write_page(path, gather([run])))
 
 
 def written_page(page: Path, write: Callable[[Path], Any]) -> str:
-    """Write a page; the line that says where it is, or what to install."""
+    """Write a page; the line that says what to install if that is not possible."""
     try:
         write(page)
     except ImportError as error:
         return f"No page. {error}."
-    return f"Page: {page}"
+    return ""

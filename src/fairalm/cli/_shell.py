@@ -13,12 +13,13 @@ import typer
 from typer.core import TyperGroup
 
 from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.interrupts import interruptible
 
 EXIT_CODES = (
     "Exit codes: 0 done, whether or not the constraint is met; 2 the input or an option cannot be used, and one"
     " sentence on stderr says why; 130 interrupted; 1 anything unexpected, which is worth reporting as a bug."
 )
-USER_ERROR, INTERRUPTED = 2, 130
+USER_ERROR = 2
 #: command -> one line of help, in the order of the root's help
 COMMANDS = {
     "demo": "Show every method at work on shipped data, in a table and a figure.",
@@ -68,15 +69,12 @@ class Commands(TyperGroup):
         from threadpoolctl import threadpool_limits
 
         # more than one BLAS thread gains little on tables and costs a factor of six when the cores are busy
-        with warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
+        with interruptible(), warnings.catch_warnings(), threadpool_limits(1, user_api="blas"):
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", FairALMWarning)
             warnings.showwarning = show_warning
             try:
                 return super().invoke(ctx)
-            except KeyboardInterrupt:
-                _say_error("Interrupted.")
-                raise typer.Exit(INTERRUPTED) from None
             except BrokenPipeError:
                 raise  # the reader left, as in `fairalm list | head -1`: typer ends quietly
             except InputError as error:

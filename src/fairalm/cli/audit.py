@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,12 @@ from typer import Option
 from fairalm._validation import check_parameter
 from fairalm.cli import _options as opt
 from fairalm.cli._audit_tables import show_audit, show_ll144
-from fairalm.cli._output import print_json, working
+from fairalm.cli._output import print_json, working, written_page
 from fairalm.console import say_path
 from fairalm.datasets import name_of
 from fairalm.exceptions import InputError
 from fairalm.files import AUDIT, LL144
-from fairalm.folders import check_new_folder
+from fairalm.folders import reserved
 from fairalm.report.audit_page import write_audit_page
 from fairalm.report.facts import MIN_CELL
 from fairalm.report.ll144_page import write_ll144_page
@@ -132,9 +133,7 @@ def audit(
         named = {name: None for name in LAW if getattr(law, name) is not None}
         raise InputError(f"{{{next(iter(named))}}} is for {{format}}.", **named, format="ll144")
     out = None if no_files else out or _new_folder(given, is_law)
-    if out is not None:
-        check_new_folder(out, overwrite=overwrite)
-    with working(f"reading {given.data}"):
+    with nullcontext() if out is None else reserved(out, overwrite=overwrite), working(f"reading {given.data}"):
         command = opt.typed(context)
         done: Any = ll144(given, law, command=command) if is_law else measure(given, command=command)
         written = [] if out is None else _write(done, out, overwrite, is_law, min_cell)
@@ -153,13 +152,9 @@ def _new_folder(given: Decisions, is_law: bool) -> Path:
 
 def _write(done: Any, out: Path, overwrite: bool, is_law: bool, min_cell: int) -> list[str]:
     """Write the folder; the lines that say what is in it."""
-    done.save(out, overwrite=overwrite)
-    if is_law:
-        write_ll144_page(out / LL144_PAGE, done.facts)
-        return [f"Written to {out}: {LL144}, {CSV}", f"Page: {out / LL144_PAGE}"]
-    try:
-        write_audit_page(out / PAGE, done.facts, min_cell=min_cell)
-        page = f"Page: {out / PAGE}"
-    except ImportError as error:
-        page = f"No page. {error}."
-    return [f"Written to {out}: {AUDIT}, {TABLES}", page]
+    with done.saving(out, overwrite=overwrite) as part:
+        if is_law:
+            write_ll144_page(part / LL144_PAGE, done.facts)
+            return [f"Written to {out}: {LL144}, {CSV}", f"Page: {out / LL144_PAGE}"]
+        no_page = written_page(part / PAGE, lambda page: write_audit_page(page, done.facts, min_cell=min_cell))
+    return [f"Written to {out}: {AUDIT}, {TABLES}", no_page or f"Page: {out / PAGE}"]

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import count, print_json
+from fairalm.cli._output import count, print_json, reserved_files
 from fairalm.console import is_terminal, print_table, say, say_path
-from fairalm.files import write_json
+from fairalm.files import new_files, write_json
 from fairalm.measures import Measure
 from fairalm.report.maps import RESULTS, SHEET
 from fairalm.runs.heat_maps import BOTH, FAIR, LABELS, HeatMaps, Views, heat_maps
@@ -65,6 +65,7 @@ def cam(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder to write.")],
     rows: Annotated[int, typer.Option(metavar="N", min=1, max=60, help="Images in the figure, drawn at random.")] = 8,
     seed: opt.Seed = 0,
+    overwrite: opt.Overwrite = False,
     as_json: opt.Json = False,
 ) -> None:
     """Show where nets look, and measure it.
@@ -87,11 +88,12 @@ def cam(
       fairalm cam runs/fair photos -o maps --against runs/gender
       fairalm cam runs/tb xrays --masks lungs -o maps
     """
-    out.mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be
-    done = heat_maps(views, progress=is_terminal())
-    done.draw(out / SHEET, rows=rows, seed=seed)
-    result = done.metrics(opt.typed(context), seed=seed)
-    write_json(out / RESULTS, result)
+    files = [out / SHEET, out / RESULTS]
+    with reserved_files(files, overwrite), new_files(*files) as (sheet, results):
+        done = heat_maps(views, progress=is_terminal())
+        done.draw(sheet, rows=rows, seed=seed)
+        result = done.metrics(opt.typed(context), seed=seed)
+        write_json(results, result)
     if as_json:
         print_json({"out": out, **result})
         return

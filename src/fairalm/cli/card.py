@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out
+from fairalm.cli._output import reserved_file
 from fairalm.cli.report import MinCell
 from fairalm.console import say_path
 from fairalm.files import write_atomic
@@ -27,10 +27,10 @@ def card(
     For example:
       fairalm card runs/adult -o README.md
     """
-    check_out(out, (".md",), overwrite)
-    text = model_card(gather([run], min_cell=min_cell))
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    write_atomic(out, text.encode())
+    with reserved_file(out, (".md",), overwrite):
+        text = model_card(gather([run], min_cell=min_cell))
+        if out is None:
+            typer.echo(text, nl=False)
+            return
+        write_atomic(out, text.encode())
     say_path(f"Card: {out}")

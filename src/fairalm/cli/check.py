@@ -17,4 +17,4 @@ def check(run: opt.RunFolder) -> None:
       fairalm check runs/adult
     """
     manifest = check_manifest(run)
-    say(f"{run}: {len(manifest['files'])} files, all as fairalm {manifest['fairalm']} wrote them.")
+    say(f"{run}: {len(manifest['files'])} files, all as fairalm {manifest['versions']['fairalm']} wrote them.")

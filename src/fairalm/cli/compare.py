@@ -11,7 +11,7 @@ import typer
 from fairalm import console
 from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
-from fairalm.files import write_json
+from fairalm.files import new_files, write_csv, write_json
 from fairalm.measures.text import plus_minus
 from fairalm.methods import DEFAULT_METHOD
 from fairalm.runs import Comparison, Settings, Source
@@ -55,27 +55,44 @@ def compare(
       fairalm compare compas
       fairalm compare people.csv --target hired --protected sex --seeds 10
     """
-    output.check_out(out, (".csv", ".json"), overwrite)
     names = [name.strip() for name in methods.split(",") if name.strip()]
-    done = compare_methods(source, settings, names, seeds=range(seeds), progress=console.is_terminal())
-    rows = done.summary()
+    page = PAGE if out is None else out.with_suffix(".html")
+    with output.reserved_file(out, (".csv", ".json"), overwrite), output.reserved_files([page] * bool(out), overwrite):
+        done = compare_methods(source, settings, names, seeds=range(seeds), progress=console.is_terminal())
+        rows = done.summary()
+        result = done.metrics(rows, {"seeds": seeds}, command=opt.typed(context))
+        no_page = ""
+        if out is not None:
+            no_page = _write(out, page, rows, result)
+        elif not as_json:
+            no_page = _write_default(result)
     for method, reason in done.refused.items():
         console.say_error(f"Warning: left out: {method} ({reason})")
-    result = done.metrics(rows, {"seeds": seeds}, command=opt.typed(context))
-    if out is not None and out.suffix.lower() == ".csv":
-        output.write_table(out, [pd.DataFrame(rows)])
-    elif out is not None:
-        write_json(out, result)
-    page = ""
-    if out is not None or not as_json:
-        page = output.write_report(result, PAGE if out is None else out.with_suffix(".html"))
     if as_json:
         output.print_json(result)
         return
     _show(done, rows, seeds)
     if out is not None:
         console.say_path(f"Written to {out}")
-    console.say_path(page)
+    console.say_path(no_page or f"Page: {page}")
+
+
+def _write(out: Path, page: Path, rows: list[dict[str, Any]], result: dict[str, Any]) -> str:
+    """Write the file and its page, both or neither; the line that says why there is no page, if there is none."""
+    with new_files(out, page) as (table_part, page_part):
+        if out.suffix.lower() == ".csv":
+            write_csv(table_part, pd.DataFrame(rows))
+        else:
+            write_json(table_part, result)
+        return output.write_report(result, page_part)
+
+
+def _write_default(result: dict[str, Any]) -> str:
+    """Write the page that was not asked for; where that is not possible the result is printed all the same."""
+    try:
+        return output.write_report(result, PAGE)
+    except OSError as error:
+        return f"No page. {error.filename}: {error.strerror}. Name another place with -o."
 
 
 def _show(done: Comparison, rows: list[dict[str, Any]], seeds: int) -> None:

@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import print_json, show_samples, write_report
+from fairalm.cli._output import print_json, reserved_files, show_samples, write_report
 from fairalm.cli._plot import tradeoff
 from fairalm.cli.compare import DEFAULT, footnotes, marked
 from fairalm.console import is_terminal, print_table, say, say_path
 from fairalm.datasets import split
-from fairalm.files import write_json
+from fairalm.files import new_files, write_json
 from fairalm.measures import Measure
 from fairalm.measures.text import percent
 from fairalm.runs import Source
@@ -44,25 +44,26 @@ def demo(
       fairalm demo
     """
     start = time.perf_counter()
-    out.mkdir(parents=True, exist_ok=True)  # before the work, in case it cannot be
-    samples = Source("adult").read()
-    if rows is not None:
-        share = rows / len(samples.X)
-        samples = samples.subset(split(samples.data.y, samples.group_names, test_size=share, random_state=0)[1])
-    done = compare_methods(samples, seeds=[0], plain_fits=3, progress=is_terminal())  # times are multiples of its own
-    singles = [result.to_dict() for result in done.results]
-    seconds = time.perf_counter() - start
-    result = done.metrics(singles, {"seed": 0}, command=opt.typed(context), seconds=seconds)
-    write_json(out / RESULTS, result)
-    no_figure = _draw(done, out / FIGURE)
-    page = write_report(out / RESULTS, out / PAGE)
+    files = [out / name for name in (RESULTS, FIGURE, PAGE)]
+    with reserved_files(files, overwrite=True), new_files(*files) as (results, figure, page):
+        samples = Source("adult").read()
+        if rows is not None:
+            share = rows / len(samples.X)
+            samples = samples.subset(split(samples.data.y, samples.group_names, test_size=share, random_state=0)[1])
+        done = compare_methods(samples, seeds=[0], plain_fits=3, progress=is_terminal())  # times: multiples of its own
+        singles = [result.to_dict() for result in done.results]
+        seconds = time.perf_counter() - start
+        result = done.metrics(singles, {"seed": 0}, command=opt.typed(context), seconds=seconds)
+        write_json(results, result)
+        no_figure = _draw(done, figure)
+        no_page = write_report(result, page)
     if as_json:
         print_json({"out": out, "figure": None if no_figure else out / FIGURE, **result})
         return
     _show(done)
     say_path(no_figure or f"Figure: {out / FIGURE}")
     say_path(f"Results: {out / RESULTS}, after {seconds:.0f} s")
-    say_path(page)
+    say_path(no_page or f"Page: {out / PAGE}")
 
 
 def _show(done: Comparison) -> None:

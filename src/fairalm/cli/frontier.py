@@ -12,7 +12,7 @@ from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
 from fairalm.cli.train import PAGE, show_figures, show_question
-from fairalm.folders import check_new_folder
+from fairalm.folders import reserved
 from fairalm.measures import definition_of
 from fairalm.measures.text import percent, points, with_interval
 from fairalm.runs import FrontierSettings, Run, Source
@@ -61,14 +61,14 @@ def frontier(
           --estimator boosting --cost-fn 5 --floor plain
     """
     out = output.new_run(out, source, settings)
-    check_new_folder(out, overwrite=overwrite)
     if mlflow:
         check_mlflow()
     shown: Any = {"progress": console.is_terminal(), "command": opt.typed(context)}
-    done = train_models(source, settings, **shown)
-    done.save(out, overwrite=overwrite)
-    picture = output.write_picture(out, out / PICTURE)
-    page = output.write_report(out, out / PAGE)
+    with reserved(out, overwrite=overwrite):
+        done = train_models(source, settings, **shown)
+        with done.saving(out, overwrite=overwrite) as part:
+            no_picture = output.write_picture(part, part / PICTURE)
+            no_page = output.write_report(part, part / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
     logged = f"MLflow: run {log_run(out)}" if mlflow else ""
@@ -81,8 +81,8 @@ def frontier(
     _show_curve(done, done.curve)
     show_figures(done, out)
     console.say_path(f"Written to {out}: model.skops, config.json, frontier.csv, metrics.json")
-    console.say_path(picture)
-    console.say_path(page)
+    console.say_path(no_picture or f"Picture: {out / PICTURE}")
+    console.say_path(no_page or f"Page: {out / PAGE}")
     if mlflow:
         console.say_path(logged)
 

@@ -11,7 +11,7 @@ import typer
 from fairalm import console
 from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
-from fairalm.folders import check_new_folder
+from fairalm.folders import reserved
 from fairalm.report import lda_words as words
 from fairalm.report.lda_page import write_lda_page
 from fairalm.runs import LdaSettings, LdaSource
@@ -85,18 +85,18 @@ def lda(
           --incumbent approved -o runs/search
     """
     out = out or output.run_folder(source.data, "lda")
-    check_new_folder(out, overwrite=overwrite)
-    done = search(source, settings, progress=console.is_terminal(), command=opt.typed(context))
-    done.save(out, overwrite=overwrite)
-    content = done.to_dict()
-    page = output.written_page(out / PAGE, lambda path: write_lda_page(path, content))
+    with reserved(out, overwrite=overwrite):
+        done = search(source, settings, progress=console.is_terminal(), command=opt.typed(context))
+        content = done.to_dict()
+        with done.saving(out, overwrite=overwrite) as part:
+            no_page = output.written_page(part / PAGE, lambda path: write_lda_page(path, content))
     if as_json:
         output.print_json({"run": out, **content})
         return
     _show(content)
     model = ["model.skops"] * (done.verdict == "found")
     console.say_path(f"Written to {out}: {', '.join([*model, 'config.json', 'log.csv', 'table.csv', 'lda.json'])}")
-    console.say_path(page)
+    console.say_path(no_page or f"Page: {out / PAGE}")
 
 
 def _show(content: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, working, write_table
+from fairalm.cli._output import print_json, reserved_file, working, write_table
 from fairalm.console import say_path
 from fairalm.files import read_json
 from fairalm.measures.text import percent
@@ -56,10 +56,9 @@ def predict(
       fairalm predict runs/curve new_people.csv --tol 0.02 -o predicted.csv
       fairalm predict runs/curve new_people.csv --acceptance 0.3 -o accepted.csv
     """
-    check_out(out, (".csv", ".parquet"), overwrite)
     given = {"encoding": encoding, "sep": sep, "decimal": decimal}
     csv = {name: value for name, value in given.items() if value is not None}
-    with working(f"predicting {data}"):
+    with reserved_file(out, (".csv", ".parquet"), overwrite), working(f"predicting {data}"):
         count = _Count(predict_batches(run, data, choice, trusted=trusted or (), **csv))
         write_table(out, count)
     config = read_json(run / "config.json")

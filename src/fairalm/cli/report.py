@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from fairalm.cli import _options as opt
-from fairalm.cli._output import check_out, print_json, working
+from fairalm.cli._output import print_json, reserved_file, reserved_files, working
 from fairalm.console import say, say_path
+from fairalm.files import new_files
 from fairalm.report.answers import verdict_lines
 from fairalm.report.facts import MIN_CELL, gather
-from fairalm.report.figures import write_figures
+from fairalm.report.figures import figure_names, write_figures
 from fairalm.report.page import write_page
 from fairalm.report.shell import vl_convert
 
@@ -50,12 +51,14 @@ def report(
       fairalm compare german -o compared.json
       fairalm report compared.json --min-cell 20 -o compared-20.html
     """
-    check_out(out, (".html",), overwrite)
     vl_convert()
-    with working("writing the page"):
+    with reserved_file(out, (".html",), overwrite), working("writing the page"):
         facts = gather(runs, min_cell=min_cell, maps=maps)
-        size = write_page(out, facts)
-        charts = write_figures(figures, facts) if figures is not None else []
+        charts = [] if figures is None else [figures / name for name in figure_names(facts)]
+        with reserved_files(charts, overwrite), new_files(out, *charts) as (page, *parts):
+            size = write_page(page, facts)
+            if charts:
+                write_figures(dict(zip(figure_names(facts), parts, strict=True)), facts)
     if as_json:
         print_json({"out": out, "bytes": size, "verdict": facts["verdict"], "figures": charts})
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from fairalm import console
 from fairalm.cli import _options as opt
 from fairalm.cli import _output as output
 from fairalm.cli._shell import show_warning
-from fairalm.folders import check_new_folder
+from fairalm.folders import reserved
 from fairalm.measures import MEASURES
 from fairalm.measures.definitions import definition_of
 from fairalm.measures.text import percent, with_interval
@@ -65,17 +66,16 @@ def train(
           --protected gender --estimator last-layer
     """
     out = output.new_run(out, source, settings)
-    check_new_folder(out, overwrite=overwrite)
     if mlflow:
         check_mlflow()
     checkpoint = out.with_name(f"{out.name}.checkpoint") if settings.estimator in NETS else None
-    with torchrun(settings) as is_first:
+    with torchrun(settings) as is_first, reserved(out, overwrite=overwrite) if is_first else nullcontext():
         shown: Any = {"progress": console.is_terminal(), "command": opt.typed(context)}
         done = train_models(source, settings, checkpoint=checkpoint, resume=resume, **shown)
         if not is_first:
             return
-        done.save(out, overwrite=overwrite)
-        page = output.write_report(out, out / PAGE)
+        with done.saving(out, overwrite=overwrite) as part:
+            no_page = output.write_report(part, part / PAGE)
     for warning in done.fair.warnings:
         show_warning(warning)
     logged = f"MLflow: run {log_run(out)}" if mlflow else ""
@@ -88,7 +88,7 @@ def train(
     model = "model.pt, settings.json, history.json, plain, test.csv" if settings.reads_images else "model.skops"
     rounds = "frontier.csv" if settings.is_frontier else "history.csv"
     console.say_path(f"Written to {out}: {model}, config.json, {rounds}, metrics.json")
-    console.say_path(page)
+    console.say_path(no_page or f"Page: {out / PAGE}")
     if mlflow:
         console.say_path(logged)
 

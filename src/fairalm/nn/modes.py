@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 from torch import nn
+
+from fairalm.interrupts import is_main_thread
 
 
 @contextmanager
@@ -52,23 +53,22 @@ def evaluating(net: nn.Module) -> Iterator[None]:
 class DelayedInterrupt:
     """Delays the first Ctrl-C: it sets `is_requested`, and the block decides when to stop. A second one is not delayed.
 
-    Only where Ctrl-C would raise ``KeyboardInterrupt``: in the main thread, with Python's own handler.
+    Only where Ctrl-C calls a handler of Python's: in the main thread, unless it is ignored.
     """
 
     def __init__(self, active: bool) -> None:
         self.is_requested = False
-        is_main = threading.current_thread() is threading.main_thread()
-        self._delays = active and is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        self._before = signal.getsignal(signal.SIGINT) if active and is_main_thread() else None
 
     def __enter__(self) -> DelayedInterrupt:
-        if self._delays:
+        if callable(self._before):
             signal.signal(signal.SIGINT, self._request)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._delays:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if callable(self._before):
+            signal.signal(signal.SIGINT, self._before)
 
     def _request(self, number: int, frame: FrameType | None) -> None:
         self.is_requested = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, self._before)

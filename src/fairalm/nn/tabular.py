@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -30,6 +31,7 @@ from fairalm.nn.distributed import n_ranks
 from fairalm.nn.learning_rate import cosine_decay
 from fairalm.nn.loss import ConstrainedLoss
 from fairalm.nn.row_batches import RowBatches
+from fairalm.nn.seeds import seeded
 from fairalm.nn.trainer import Trainer
 from fairalm.parameters import MethodEstimator
 
@@ -170,23 +172,24 @@ class NetClassifier(ClassifierMixin, MethodEstimator):
             n_groups=groups.n_groups,
             dual_from="forward" if held is None else "observe",
         )
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with seeded(seed):
             net = make_net(table.shape[1], self.hidden).to(device)
-            optimizer = torch.optim.Adam(net.parameters(), lr=self.lr)
-            trainer = Trainer(
-                DistributedDataParallel(net) if n_ranks() > 1 else net,
-                optimizer,
-                criterion,
-                epochs=self.epochs,
-                scheduler=cosine_decay(optimizer, self.epochs),
-                folder=self.folder,
-                checkpoint_every=None if self.folder is None else CHECKPOINT_EVERY,
-                about=None if self.folder is None else self._about(columns, seed),
-                device=device,
-                progress=self.verbose,
-            )
-            dual_loader = None if held is None else batches(held)
+        optimizer = torch.optim.Adam(net.parameters(), lr=self.lr)
+        trainer = Trainer(
+            DistributedDataParallel(net) if n_ranks() > 1 else net,
+            optimizer,
+            criterion,
+            epochs=self.epochs,
+            scheduler=cosine_decay(optimizer, self.epochs),
+            folder=self.folder,
+            checkpoint_every=None if self.folder is None else CHECKPOINT_EVERY,
+            about=None if self.folder is None else self._about(columns, seed),
+            device=device,
+            progress=self.verbose,
+        )
+        dual_loader = None if held is None else batches(held)
+        # training draws from generators of its own; a resumed one restores the global random numbers too
+        with seeded(seed) if self.resume else nullcontext():
             self.history_ = trainer.fit(batches(fitted), dual_loader=dual_loader, resume=self.resume)
         self.parameters_ = {name: value.cpu().numpy() for name, value in net.state_dict().items()}
         self.dual_ = criterion.multiplier.cpu().numpy()
@@ -238,7 +241,7 @@ class NetClassifier(ClassifierMixin, MethodEstimator):
 
     @torch.no_grad()
     def _logits(self, table: Any) -> Any:
-        with torch.random.fork_rng(devices=[]):  # a new net draws random weights, which are replaced here
+        with seeded(0):  # a new net draws random weights, which are replaced here
             net = make_net(table.shape[1], self.hidden)
         net.load_state_dict({name: torch.as_tensor(value) for name, value in self.parameters_.items()})
         return net(torch.as_tensor(table))[:, 0].numpy()

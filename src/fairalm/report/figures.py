@@ -35,17 +35,18 @@ def write_figure(path: AnyPath, facts: Mapping[str, Any], name: str, *, title: s
     write_atomic(path, vl_convert().vega_to_png(chart, scale=SCALE))
 
 
-def write_figures(folder: AnyPath, facts: Mapping[str, Any]) -> list[Path]:
-    """Write every chart as PDF and PNG, and return the paths of the files."""
-    module, written = vl_convert(), []
+def figure_names(facts: Mapping[str, Any]) -> list[str]:
+    """The files of all charts: each as PDF and PNG."""
+    return [f"{name}.{suffix}" for name in specs(facts) for suffix in ("pdf", "png")]
+
+
+def write_figures(paths: Mapping[str, Path], facts: Mapping[str, Any]) -> None:
+    """Write every chart as PDF and PNG; `paths` says where each file of :func:`figure_names` goes."""
+    module = vl_convert()
     for name, spec in specs(facts).items():
         chart = _chart(facts, name, spec)
-        contents = {"pdf": module.vega_to_pdf(chart), "png": module.vega_to_png(chart, scale=SCALE)}
-        for suffix, content in contents.items():
-            path = Path(folder) / f"{name}.{suffix}"
-            write_atomic(path, content)
-            written.append(path)
-    return written
+        write_atomic(paths[f"{name}.pdf"], module.vega_to_pdf(chart))
+        write_atomic(paths[f"{name}.png"], module.vega_to_png(chart, scale=SCALE))
 
 
 def _chart(facts: Mapping[str, Any], name: str, spec: Mapping[str, Any]) -> dict[str, Any]:

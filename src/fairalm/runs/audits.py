@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,11 +14,11 @@ from fairalm.arrays import BoolArray
 from fairalm.exceptions import InputError
 from fairalm.files import AUDIT, AnyPath, write_csv, write_json
 from fairalm.folders import new_folder
-from fairalm.manifest import write_manifest
+from fairalm.manifest import versions, write_manifest
 from fairalm.measures import RATES
 from fairalm.runs import audit_tables as tables
 from fairalm.runs.decisions import CountedDecisions, Decisions
-from fairalm.runs.metrics import fingerprint, read_schema, versions
+from fairalm.runs.metrics import fingerprint, read_schema
 from fairalm.runs.source import is_guess
 
 SCHEMA = 1  # of audit.json: schemas/audit.schema.json
@@ -57,10 +59,17 @@ class Audit:
 
     def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
         """Write audit.json and tables.csv into a new folder."""
+        with self.saving(folder, overwrite=overwrite):
+            pass
+
+    @contextmanager
+    def saving(self, folder: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
+        """:meth:`save`, with a block that may write more files into the folder before it is complete."""
         with new_folder(folder, overwrite=overwrite) as part:
             write_json(part / AUDIT, self.facts)
             write_csv(part / TABLES, self.tables())
-            write_manifest(part)
+            yield part
+            write_manifest(part, data=self.facts["data"]["fingerprint"], settings=self.facts["config"])
 
 
 def audit(given: Decisions, *, command: str = "") -> Audit:

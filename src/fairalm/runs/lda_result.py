@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import pandas as pd
@@ -150,14 +152,23 @@ class Lda:
 
     def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
         """Write a folder, whole or not at all: lda.json, log.csv, table.csv, config.json, and model.skops if found."""
+        with self.saving(folder, overwrite=overwrite):
+            pass
+
+    @contextmanager
+    def saving(self, folder: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
+        """:meth:`save`, with a block that may write more files into the folder before it is complete."""
         with new_folder(folder, overwrite=overwrite) as part:
             if self.chosen is not None and self.verdict == "found":
                 save(self.chosen.model, part / MODEL)
             write_json(part / "config.json", self.config)
             write_csv(part / "log.csv", self.log)
             write_csv(part / "table.csv", self.table)
-            write_json(part / LDA, self.to_dict())
-            write_manifest(part)
+            content = self.to_dict()
+            write_json(part / LDA, content)
+            yield part
+            fingerprint = content["data"]["fingerprint"]
+            write_manifest(part, data=fingerprint, settings=self.config, seed=self.config["seed"], split=self.rows)
 
 
 def _listed(named: Mapping[str, Measure]) -> dict[str, Any]:

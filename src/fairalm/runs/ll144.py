@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,14 +19,15 @@ from fairalm._validation import Groups
 from fairalm.exceptions import InputError
 from fairalm.files import LL144, AnyPath, write_csv, write_json
 from fairalm.folders import new_folder
-from fairalm.manifest import write_manifest
+from fairalm.manifest import versions, write_manifest
 from fairalm.runs.decisions import CountedDecisions, Decisions
-from fairalm.runs.metrics import fingerprint, versions
+from fairalm.runs.metrics import fingerprint
 
 SCHEMA = 1  # of ll144.json
 LAW = "New York City Local Law 144 of 2021, rule 6 RCNY 5-300 to 5-304"
 MOST = 0.02  # share of the data up to which the rule lets a category be left out of the impact ratios
 CSV = "ll144.csv"
+ASKED = ("sex", "race", "leave_out_below", "reason", "rate", "column", "positive")  # of the facts
 NOTES = (
     "These are the calculations of the rule. The law also asks for an independent auditor, for publishing a summary,"
     " and for notices to candidates; this document does not show that it is complied with.",
@@ -85,10 +88,19 @@ class BiasAudit:
 
     def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
         """Write ll144.json and ll144.csv into a new folder."""
+        with self.saving(folder, overwrite=overwrite):
+            pass
+
+    @contextmanager
+    def saving(self, folder: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
+        """:meth:`save`, with a block that may write more files into the folder before it is complete."""
         with new_folder(folder, overwrite=overwrite) as part:
             write_json(part / LL144, self.facts)
             write_csv(part / CSV, self.tables())
-            write_manifest(part)
+            yield part
+            write_manifest(
+                part, data=self.facts["data"]["fingerprint"], settings={name: self.facts[name] for name in ASKED}
+            )
 
 
 def ll144(given: Decisions, law: LocalLaw144, *, command: str = "") -> BiasAudit:

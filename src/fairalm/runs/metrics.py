@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +14,7 @@ import pandas as pd
 
 from fairalm._validation import Groups
 from fairalm.arrays import FloatArray
+from fairalm.manifest import versions
 from fairalm.measures import Measure
 
 SCHEMA = 2
@@ -79,12 +78,6 @@ def metrics(
 ) -> dict[str, Any]:
     """The content of a metrics.json: `data`, `config`, `splits`, further entries, and the versions of the packages."""
     return {"schema": SCHEMA, "data": data, "config": config, "splits": splits, **more, "versions": versions()}
-
-
-def versions() -> dict[str, str]:
-    """The versions of the packages that a figure may depend on."""
-    packages = {name: version(name) for name in ("fairalm", "scikit-learn", "numpy")}
-    return packages | {"python": platform.python_version()}
 
 
 def measures_in(entry: Mapping[str, Any]) -> dict[str, Measure]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NoReturn
 
 from fairalm.constraints import Constraint
 from fairalm.datasets import preprocess
@@ -17,6 +20,7 @@ from fairalm.runs.samples import Samples
 from fairalm.runs.settings import Settings
 
 EPOCHS, BATCH_SIZE = 30, 256
+LOST_CONNECTION = re.compile("gloo|nccl|connection|socket|timed out", re.IGNORECASE)  # in torch's messages
 
 
 def fit_nets(
@@ -67,9 +71,22 @@ def torchrun(settings: Settings) -> Iterator[bool]:
     is_first = os.environ["RANK"] == "0"
     if not is_first:
         sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  # till the process ends
+    signal.signal(signal.SIGTERM, _another_ended)  # which torchrun sends when another process has failed
     distributed.init_process_group("nccl" if on_cuda else "gloo")
     try:
         yield is_first
         distributed.barrier()  # a process that leaves early takes its connections with it
+    except RuntimeError as error:
+        if not LOST_CONNECTION.search(str(error)):
+            raise
+        _another_ended()
     finally:
         distributed.destroy_process_group()
+
+
+def _another_ended(*_: Any) -> NoReturn:
+    raise InputError(
+        "Another process of torchrun has ended, so training has stopped: start the same command with {resume} to go on"
+        " from the last checkpoint.",
+        resume=True,
+    ) from None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,12 @@ class Run:
         Models of tables are saved as model.skops. Image models are saved as model.pt and settings.json; the plain one
         is in ``plain/``, and test.csv lists the test images. With `overwrite`, a run that is there is replaced.
         """
+        with self.saving(folder, overwrite=overwrite):
+            pass
+
+    @contextmanager
+    def saving(self, folder: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
+        """:meth:`save`, with a block that may write more files into the folder before it is complete."""
         with new_folder(folder, overwrite=overwrite) as part:
             if self.config["image_column"] is None:
                 save(self.fair.model, part / MODEL)
@@ -112,7 +119,10 @@ class Run:
                 write_csv(part / "frontier.csv", self.curve.table)
             content = self.metrics()
             write_json(part / METRICS, content)
-            write_manifest(part, command=self.command, data=content["data"]["fingerprint"])
+            yield part
+            split = {"train": self.train, "test": self.test}
+            made_from: Any = {"data": content["data"]["fingerprint"], "settings": self.config, "split": split}
+            write_manifest(part, **made_from, seed=self.config["seed"])
         if self.checkpoint is not None:
             shutil.rmtree(self.checkpoint, ignore_errors=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
@@ -22,6 +22,7 @@ from fairalm.frontier.mending import (
 )
 from fairalm.sklearn.fold_fits import FoldFits
 from fairalm.sklearn.labelled_rows import LabelledRows
+from fairalm.workers import run_jobs
 
 EVERYONE = "everyone"  # the population of all rows
 BETTER = 0.015  # share of the log loss by which a model of all rows must be better to be shared
@@ -139,7 +140,7 @@ def cross_fit(
     if may_share and _is_better_shared(here, first, populations):
         sources = dict.fromkeys(populations, EVERYONE)
     here = Joint(here.target, {population: here.members[source] for population, source in sources.items()})
-    *others, model = Parallel(n_jobs=n_jobs)(delayed(fit)(k, sources) for k in (*range(1, n_folds), None))
+    *others, model = run_jobs((delayed(fit)(k, sources) for k in (*range(1, n_folds), None)), n_jobs)
     probability = np.empty(len(fold))
     members = {population: np.empty((len(fold), rows.n_groups)) for population in populations}
     for k, joint in enumerate([here, *others]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, get_args
 
 from pyspark.ml import Estimator
@@ -19,6 +20,7 @@ from fairalm.spark.checkpoint import Journal
 from fairalm.spark.frame import CodedFrame, code_frame, target_of
 from fairalm.spark.learner import check_takes_weights, features_of
 from fairalm.spark.model import FairALMModel
+from fairalm.spark.outage import LOST, advise_after_loss
 from fairalm.spark.params import OBJECTS, GroupParams, ObjectReader, ObjectWriter, check_settings
 from fairalm.spark.signals import DualSignal, FrameSignal, make_signal
 
@@ -158,11 +160,12 @@ class FairALMEstimator(Estimator[FairALMModel], GroupParams, HasMaxIter, MLReada
             oracle: Any = signal
             if folder is not None:
                 oracle = Journal(signal, folder, self._facts(frame, estimator, constraint, method))
-            return self._play(oracle, signal, constraint, method, groups)
+            with advise_after_loss(folder):
+                return self._play(oracle, signal, constraint, method, groups)
         finally:
-            frame.data.unpersist()
-            if signal is not None:
-                signal.sample.unpersist()
+            for held in [frame.data] if signal is None else [frame.data, signal.sample]:
+                with suppress(*LOST):
+                    held.unpersist()
 
     def _check(self, estimator: Any) -> None:
         check_takes_weights(estimator)

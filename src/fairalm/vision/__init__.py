@@ -1,1 +1,6 @@
-"""Nets for images, their training under a constraint, and heat maps of what they look at. Needs the extra `vision`."""
+"""Nets for images: training, prediction and heat maps. Needs the extra `torch`."""
+
+try:
+    import torch  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise ImportError('fairalm.vision needs PyTorch: pip install "fairalm[torch]".') from error

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
-
 from fairalm.constraints import Constraint, as_constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.files import AnyPath
 from fairalm.methods import Method, Unconstrained, as_method
 from fairalm.nn import refit_last_layer
+from fairalm.nn.seeds import seeded
 from fairalm.vision.image_batches import Scale, image_batches
 from fairalm.vision.image_model import BATCH_SIZE, ImageModel
 from fairalm.vision.image_sets import check_sets
@@ -72,8 +71,7 @@ def fit_last_layer(
         "l2": l2,
         "max_iter": max_iter,
     }
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)  # for the head, which is replaced
+    with seeded(0):  # for the head, which is replaced
         model = make_net(net, in_channels=len(scale.mean), size=train.pixels.shape[1], weights=weights)
     loaders = [data and image_batches(data, groups, scale, BATCH_SIZE) for data in (train, heldout)]
     fair = refit_last_layer(

@@ -22,6 +22,7 @@ from fairalm.nn.choice import Choose
 from fairalm.nn.distributed import n_ranks
 from fairalm.nn.head import find_head
 from fairalm.nn.learning_rate import cosine_decay
+from fairalm.nn.seeds import seeded
 from fairalm.vision.adversary import Adversary
 from fairalm.vision.image_batches import Scale, image_batches
 from fairalm.vision.image_model import BATCH_SIZE, ImageModel, load_image_model
@@ -135,8 +136,15 @@ def fit_images(
     settings = describe(sets, groups, scale, net, weights, constraint) | recipe
     settings |= {"method": repr(method), "surrogate": surrogate, "flip": flip, "choose": without_address(choose)}
     path = None if folder is None else Path(folder)
+
+    def warned(fitted: ImageModel) -> ImageModel:
+        if heldout is None and not isinstance(method, (Unconstrained, Adversary)):
+            gap = float(fitted.history[f"train_{constraint.measure}"].iloc[-1])
+            warn_about_gap(gap, constraint.tol, epochs, stacklevel=3)
+        return fitted
+
     if path is not None and is_finished(path, settings, resume):
-        return load_image_model(path)
+        return warned(load_image_model(path))
     train_loader = image_batches(train, groups, scale, batch_size, seed=random_state, flip=flip)
     valid_loader = None if valid is None else image_batches(valid, groups, scale, BATCH_SIZE)
     dual_loader = None
@@ -150,8 +158,7 @@ def fit_images(
         surrogate=surrogate,
         dual_from="forward" if dual_loader is None else "observe",
     )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(random_state)
+    with seeded(random_state):
         model = make_net(net, in_channels=len(scale.mean), size=train.pixels.shape[1], weights=weights).to(where)
         trainer = _make_trainer(model, criterion, method, recipe, choose=choose, folder=path, progress=progress)
         if path is not None:
@@ -162,9 +169,7 @@ def fit_images(
         fitted.save(path)
         (path / CHECKPOINT).unlink()  # several times the net's size, and no longer needed
         shutil.rmtree(path / "weights", ignore_errors=True)
-    if heldout is None and not isinstance(method, (Unconstrained, Adversary)):
-        warn_about_gap(float(history[f"train_{constraint.measure}"].iloc[-1]), constraint.tol, epochs, stacklevel=2)
-    return fitted
+    return warned(fitted)
 
 
 def _check_settings(recipe: dict[str, Any]) -> None:

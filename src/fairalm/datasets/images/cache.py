@@ -141,10 +141,13 @@ def _write_header(file: Any, shape: tuple[int, ...]) -> None:
 def _decoded(jobs: Sequence[Job], size: int, kind: Kind) -> Iterator[tuple[npt.NDArray[np.uint8], list[str | None]]]:
     """Decoded chunks, in order. The time of the first one decides whether the rest is worth several processes."""
     import joblib
+    from sklearn.utils.parallel import delayed
+
+    from fairalm.workers import run_jobs
 
     chunks = [jobs[start : start + CHUNK] for start in range(0, len(jobs), CHUNK)]
     begun = time.perf_counter()
     yield decode_all(chunks[0], size, kind)
     expected = (time.perf_counter() - begun) * (len(chunks) - 1)
-    run = joblib.Parallel(n_jobs=joblib.cpu_count() if expected > WORTH else 1, return_as="generator")
-    yield from run(joblib.delayed(decode_all)(chunk, size, kind) for chunk in chunks[1:])
+    n_jobs = joblib.cpu_count() if expected > WORTH else 1
+    yield from run_jobs((delayed(decode_all)(chunk, size, kind) for chunk in chunks[1:]), n_jobs)
