@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from fairalm import load
-from fairalm.files import read_json
 
 pytest.importorskip("torch")
 
@@ -31,7 +30,7 @@ def test_a_net_on_a_table(run, table, tmp_path):
         "model.skops",
         "report.html",
     ]
-    metrics = read_json(tmp_path / "r" / "metrics.json")
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert metrics["config"]["estimator"] == "mlp"
     assert metrics["training"]["optimality_gap"] is None  # a net has no certificate
     assert len(metrics["history"]["epoch"]) == 4
@@ -54,7 +53,7 @@ def test_the_gap_shrinks(run, tmp_path):
 def test_the_plain_method_is_a_method_too(run, tmp_path):
     code, _, err = run("train", "compas", *QUICK, "--method", "unconstrained", "-o", "r")
     assert code == 0, err
-    result = read_json(tmp_path / "r" / "metrics.json")
+    result = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert result["splits"]["test"]["error"] == result["plain"]["splits"]["test"]["error"]
 
 
