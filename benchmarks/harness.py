@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import hashlib
+import json
 import multiprocessing
 import os
 import resource
@@ -22,7 +23,7 @@ from frontier_data import Problem
 
 import fairalm
 from fairalm import EqualOpportunity, FairALMClassifier, FrontierClassifier
-from fairalm.files import read_json, write_json
+from fairalm.files import write_json
 
 TOL = 0.01
 CONSTRAINT = EqualOpportunity(tol=TOL)
@@ -195,7 +196,7 @@ class Results:
         self.path, self.records = path, []
         self.code = fingerprint()
         if path.exists():
-            saved = read_json(path)
+            saved = json.loads(path.read_text())
             if saved["code"] == self.code:
                 self.records = saved["records"]
             else:

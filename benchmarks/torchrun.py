@@ -11,6 +11,7 @@ between two barriers.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from steps import NETS, in_turn, ours, plain, quartiles, random_batch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from fairalm.files import read_json, write_json
+from fairalm.files import write_json
 
 ACCUMULATED = 4
 KINDS = {  # how to make a step, and batches per step
@@ -114,7 +115,7 @@ def launch(world, rounds):
         path = Path(folder, "results.json")
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={world}"]
         subprocess.run([*command, __file__, "--work", str(path), "--rounds", str(rounds)], check=True)
-        return read_json(path)
+        return json.loads(path.read_text())
 
 
 def markdown(launches):

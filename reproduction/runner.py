@@ -16,6 +16,7 @@ from sklearn.utils.parallel import delayed
 from fairalm.console import is_terminal, print_table, say, say_error, say_path
 from fairalm.exceptions import InputError
 from fairalm.files import to_json, write_atomic, write_json, write_png
+from fairalm.json_reader import read_json
 from fairalm.progress import progress_bar
 from fairalm.workers import run_jobs
 from reproduction.experiment import Experiment, Job, Result, Results, markdown_of
@@ -38,12 +39,9 @@ class Runner:
         path = self._path(job)
         if not path.is_file():
             return None
-        try:
-            kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            config = kept["config"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path} is not a job of this experiment: remove it, or choose another folder.") from error
-        if config != json.loads(to_json(job.config)):
+        advice = "it is not a job of this experiment: remove it, or choose another folder"
+        kept: dict[str, Any] = read_json(path, "job", advice=advice)
+        if kept["config"] != json.loads(to_json(job.config)):
             raise InputError(f"{path} was made with other settings: choose another folder for these.")
         return kept
 

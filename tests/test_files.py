@@ -4,19 +4,14 @@ import numpy as np
 import pytest
 
 from fairalm import InputError
-from fairalm.files import read_json, to_json, write_atomic, write_json
+from fairalm.files import to_json, write_atomic, write_json
 
 
 def test_json_has_no_nan(tmp_path):
     write_json(tmp_path / "x.json", {"a": np.float64(np.nan), "b": [np.int64(2), float("inf")], 3: (True, None)})
-    assert read_json(tmp_path / "x.json") == {"a": None, "b": [2, None], "3": [True, None]}
+    assert json.loads((tmp_path / "x.json").read_text()) == {"a": None, "b": [2, None], "3": [True, None]}
     with pytest.raises(InputError, match="cannot be written as JSON"):
         to_json(object())
-    (tmp_path / "x.json").write_text("{")
-    with pytest.raises(InputError, match="is not JSON"):
-        read_json(tmp_path / "x.json")
-    with pytest.raises(InputError, match="There is no file"):
-        read_json(tmp_path / "y.json")
 
 
 def test_a_failed_write_keeps_the_old_file(tmp_path):

@@ -14,7 +14,7 @@ ROOT = Path(fairalm.__file__).parent
 #: A module may import from its own layer and from those before it.
 LAYERS = [
     {"arrays", "exceptions", "_coding", "_validation", "console", "interrupts", "progress", "workers"},
-    {"files", "folders", "manifest"},
+    {"files", "json_reader", "folders", "manifest"},
     {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "tree_checks"},
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection"}

@@ -134,16 +134,6 @@ def write_png(path: AnyPath, figure: Any) -> None:
     write_atomic(path, content.getvalue())
 
 
-def read_json(path: AnyPath) -> Any:
-    """Read a JSON file."""
-    try:
-        return json.loads(Path(path).read_bytes())
-    except FileNotFoundError:
-        raise InputError(f"There is no file {path}: check the path.") from None
-    except ValueError as error:
-        raise InputError(f"{path} is not JSON ({error}).") from error
-
-
 def to_json(value: Any) -> str:
     """JSON text; NaN and infinities become null, numpy values their plain ones.
 

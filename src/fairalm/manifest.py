@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import read_json, to_json, write_json
+from fairalm.files import to_json, write_json
+from fairalm.json_reader import read_json
 
 MANIFEST, FORMAT = "manifest.json", 1
 
@@ -50,10 +51,8 @@ def check_manifest(folder: Path, names: Iterable[str] | None = None) -> dict[str
     path = folder / MANIFEST
     if not path.is_file():
         raise InputError(f"{folder} has no {MANIFEST}: it is incomplete, or no folder that this fairalm wrote.")
-    manifest = read_json(path)
-    files = manifest.get("files") if isinstance(manifest, dict) else None
-    if not isinstance(files, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{path} is damaged, or of another version of fairalm: train again.")
+    manifest = read_json(path, "manifest", advice="it is damaged, or of another version of fairalm: train again")
+    files = manifest["files"]
     for name in files if names is None else [name for name in names if name in files]:
         if not (folder / name).is_file():
             raise InputError(f"{folder / name} is missing: restore it from a copy, or train again.")

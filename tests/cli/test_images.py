@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.files import read_json
 from fairalm.runs.choices import IMAGE_NETS
 
 torch = pytest.importorskip("torch")
@@ -77,7 +76,7 @@ def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estima
     ]
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == names
     assert not (tmp_path / "r.checkpoint").exists()
-    metrics = read_json(tmp_path / "r" / "metrics.json")
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert metrics["config"]["image_column"] == "image"
     assert (metrics["training"]["optimality_gap"] is None) == (estimator != "last-layer")
     frame[["image", "note"]].to_csv(tmp_path / "new.csv", index=False)  # no label, no group
@@ -127,7 +126,7 @@ def test_a_bad_image_is_left_out_and_named(run, faces, tmp_path):
     assert "158 people" in out
     assert "2 of 160 images could not be read" in err
     assert "3.png" in err
-    listed = read_json(tmp_path / "r" / "config.json")["unreadable"]
+    listed = json.loads((tmp_path / "r" / "config.json").read_text())["unreadable"]
     assert len(listed) == 2
     assert "3.png: " in listed[0]
     assert "5.png: there is no such file" in listed[1]
@@ -155,7 +154,7 @@ def test_the_adversarial_baseline(run, faces, tmp_path):
     code, out, err = run("train", faces, *WHAT, *QUICK, "--method", "adversarial", "-o", "r")
     assert code == 0, err
     assert "Method adversarial on relu3" in out
-    assert "Adversary(alpha=1.0" in read_json(tmp_path / "r" / "settings.json")["method"]
+    assert "Adversary(alpha=1.0" in json.loads((tmp_path / "r" / "settings.json").read_text())["method"]
 
 
 @pytest.mark.parametrize("signal_name", ["heldout", "crossfit", "train"])
@@ -164,8 +163,8 @@ def test_where_a_last_layer_measures_its_gap(run, faces, tmp_path, signal_name):
     options = quick("last-layer") + (() if signal_name == "heldout" else ("--dual-signal", signal_name))
     code, _, err = run("train", faces, *WHAT, *options, "-o", "r")
     assert code == 0, err
-    settings = read_json(tmp_path / "r" / "settings.json")
-    assert read_json(tmp_path / "r" / "config.json")["dual_signal"] == signal_name
+    settings = json.loads((tmp_path / "r" / "settings.json").read_text())
+    assert json.loads((tmp_path / "r" / "config.json").read_text())["dual_signal"] == signal_name
     assert set(settings["data"]) == ({"train", "heldout"} if signal_name == "heldout" else {"train"})
     assert settings["n_folds"] == (3 if signal_name == "crossfit" else 0)
 

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from fairalm import load
-from fairalm.files import read_json
 
 pytest.importorskip("torch")
 
@@ -31,7 +30,7 @@ def test_a_net_on_a_table(run, table, tmp_path):
         "model.skops",
         "report.html",
     ]
-    metrics = read_json(tmp_path / "r" / "metrics.json")
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert metrics["config"]["estimator"] == "mlp"
     assert metrics["training"]["optimality_gap"] is None  # a net has no certificate
     assert len(metrics["history"]["epoch"]) == 4
@@ -54,7 +53,7 @@ def test_the_gap_shrinks(run, tmp_path):
 def test_the_plain_method_is_a_method_too(run, tmp_path):
     code, _, err = run("train", "compas", *QUICK, "--method", "unconstrained", "-o", "r")
     assert code == 0, err
-    result = read_json(tmp_path / "r" / "metrics.json")
+    result = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert result["splits"]["test"]["error"] == result["plain"]["splits"]["test"]["error"]
 
 
@@ -153,8 +152,8 @@ def test_a_process_of_torchrun_that_dies_costs_nothing_finished(run, table, tmp_
     assert "Error: Another process of torchrun has ended" in said
     assert "with --resume" in said
     assert [path.name for path in tmp_path.iterdir() if path.name != table.name] == ["r.checkpoint"]
-    done = len(read_json(history)["epoch"])
+    done = len(json.loads(history.read_text())["epoch"])
     resumed = subprocess.run([*launch, *options, "--resume"], cwd=tmp_path, env=environment, capture_output=True)
     assert resumed.returncode == 0, resumed.stderr[-2000:]
-    metrics = read_json(tmp_path / "r" / "metrics.json")
+    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert 0 < done < len(metrics["history"]["epoch"]) == 100

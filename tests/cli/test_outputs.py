@@ -1,11 +1,11 @@
 """One process writes an output at a time, and what it writes is there whole or not at all."""
 
+import json
 import subprocess
 import sys
 
 import pytest
 
-from fairalm.files import read_json
 from fairalm.manifest import MANIFEST, check_manifest
 
 HOLD = """
@@ -89,18 +89,18 @@ def test_an_interrupt_while_the_page_is_written_leaves_nothing(run, table, tmp_p
 
 
 def test_the_manifest_says_what_the_files_were_made_from(run, table, trained, tmp_path):
-    first = read_json(tmp_path / "r" / MANIFEST)
+    first = json.loads((tmp_path / "r" / MANIFEST).read_text())
     assert first["format"] == 1
     assert {"python", "numpy", "pandas", "scikit-learn", "fairalm"} <= first["versions"].keys()
     written = {path.name for path in (tmp_path / "r").iterdir()}
     assert first["files"].keys() == written - {MANIFEST}
-    assert first["data"] == read_json(tmp_path / "r" / "metrics.json")["data"]["fingerprint"]
+    assert first["data"] == json.loads((tmp_path / "r" / "metrics.json").read_text())["data"]["fingerprint"]
     assert first["seed"] == 0
     expected = {("--seed", 1): {"split", "seed", "settings"}, ("--tol", 0.2): {"settings"}, (): set()}
     for option, differs in expected.items():
         code, _, err = run("train", table, *QUESTION, *option, "-o", "r", "--overwrite")
         assert code == 0, err
-        other = read_json(tmp_path / "r" / MANIFEST)
+        other = json.loads((tmp_path / "r" / MANIFEST).read_text())
         assert {key for key in ("data", "split", "seed", "settings") if other[key] != first[key]} == differs
 
 

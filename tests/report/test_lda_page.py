@@ -1,10 +1,11 @@
 """The page of a search for less discriminatory alternatives, in words and in a real browser."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from fairalm.files import read_json
 from fairalm.report.lda_page import lda_facts, lda_page, write_lda_page
 from tests.report.conftest import NASTY, call
 
@@ -15,7 +16,7 @@ OPTIONS = ("--target", "hired", "--protected", "sex", "--estimator", "logistic",
 @pytest.fixture(scope="module")
 def found(folder, table):
     call("lda", table, *OPTIONS, "--reference", "M", "--margin", "0.2", "-o", folder / "lda")
-    return read_json(folder / "lda" / "lda.json")
+    return json.loads((folder / "lda" / "lda.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def small(folder, table):
     people.loc[:19, "sex"] = NASTY[0]
     people.to_csv(folder / "small.csv", index=False)
     call("lda", folder / "small.csv", *OPTIONS, "--reference", NASTY[1], "--margin", "0.2", "-o", folder / "few")
-    return read_json(folder / "few" / "lda.json")
+    return json.loads((folder / "few" / "lda.json").read_text())
 
 
 def opened(browser, content, path, **options):

@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 
 import fairalm
 from fairalm.datasets import preprocess
-from fairalm.files import read_json
 from fairalm.measures import measure_all
 from fairalm.measures.text import with_interval
 from fairalm.report.facts import gather
@@ -27,7 +26,7 @@ MOST_BYTES = 3_000_000
 @pytest.fixture(scope="module")
 def people(trained):
     """Test people as the run had them: features, labels, groups."""
-    config = read_json(trained / "config.json")
+    config = json.loads((trained / "config.json").read_text())
     everyone = Source(config["data"], "hired", ("sex",)).read()
     train, test = everyone.split(0.3, 0)
     return everyone, train, test
@@ -110,7 +109,7 @@ def change_cells(page, where, run, plain):
 
 
 def test_each_group_from_the_plain_model_to_the_fair_one(show, trained):
-    metrics = read_json(trained / "metrics.json")
+    metrics = json.loads((trained / "metrics.json").read_text())
     page = show(metrics)
     page.locator("#closer summary").click()
     found, expected = change_cells(page, "#chosen-changes", metrics["splits"], metrics["plain"]["splits"])
@@ -141,7 +140,7 @@ def test_each_group_from_the_plain_model_to_the_fair_one(show, trained):
 
 
 def test_the_chosen_model_is_compared_with_the_plain_one_of_its_split(show, compared):
-    metrics = read_json(compared)
+    metrics = json.loads(compared.read_text())
     page = show(compared)
     runs = {(run["method"], run["seed"]): run["splits"] for run in metrics["runs"]}
     page.get_by_role("button", name="reweight), seed 1").click()
@@ -150,7 +149,7 @@ def test_the_chosen_model_is_compared_with_the_plain_one_of_its_split(show, comp
 
 
 def test_without_a_plain_model_nothing_is_compared(show, trained):
-    metrics = read_json(trained / "metrics.json")
+    metrics = json.loads((trained / "metrics.json").read_text())
     del metrics["plain"]
     page = show(metrics)
     assert page.locator("#changed .shaft").count() == 0
@@ -159,7 +158,7 @@ def test_without_a_plain_model_nothing_is_compared(show, trained):
 
 
 def test_warnings_stand_beside_the_verdict(show, trained):
-    metrics = read_json(trained / "metrics.json")
+    metrics = json.loads((trained / "metrics.json").read_text())
     metrics["training"]["warnings"] = ["The <b>TPR</b> falls.", "And more."]
     page = show(metrics)
     for where in ("#answer", "#chosen"):
@@ -174,7 +173,7 @@ def test_warnings_stand_beside_the_verdict(show, trained):
 
 
 def test_thirteen_groups_on_a_phone(show, many_groups):
-    names = set(read_json(many_groups / "metrics.json")["splits"]["test"]["groups"])
+    names = set(json.loads((many_groups / "metrics.json").read_text())["splits"]["test"]["groups"])
     page = show(many_groups, width=390)
     assert page.locator("#changed table").count() == 3  # TPR, FPR, selection
     for table in page.locator("#changed table").all():
@@ -301,7 +300,7 @@ def test_small_cells_are_rounded(show, nasty):
 
 
 def test_one_stop_is_no_slider(show, trained):
-    metrics = read_json(trained / "metrics.json")
+    metrics = json.loads((trained / "metrics.json").read_text())
     for splits in (metrics["splits"], metrics["plain"]["splits"]):
         binned = splits["test"]["scores"]
         middle = len(binned["edges"]) // 2

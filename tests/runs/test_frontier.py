@@ -1,5 +1,7 @@
 """The frontier as a run, called from Python."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,6 @@ from threadpoolctl import threadpool_limits
 
 import fairalm
 from fairalm import InputError
-from fairalm.files import read_json
 from fairalm.report.facts import gather
 from fairalm.runs import Choice, FrontierSettings, Settings, Source, predict, run
 
@@ -42,7 +43,7 @@ def test_saved_loaded_and_predicted_at_another_tolerance(table, tmp_path):
     assert list(other.columns) == ["skill", "sex", "hired", "prediction", "score"]
     is_same = other["prediction"] == predict(tmp_path / "run", table)["prediction"]
     assert not is_same.all()
-    kept = read_json(tmp_path / "run" / "metrics.json")["frontier"]
+    kept = json.loads((tmp_path / "run" / "metrics.json").read_text())["frontier"]
     assert kept["chosen"]["error"] == done.fair.model.error_
 
 

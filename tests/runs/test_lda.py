@@ -9,7 +9,6 @@ import pytest
 
 import fairalm
 from fairalm import InputError
-from fairalm.files import read_json
 from fairalm.measures.lending import bad_rate, bad_rate_change, impact_ratio
 from fairalm.runs import LdaSettings, LdaSource, lda, predict
 from fairalm.runs.search import bad_rate_of, threshold_for
@@ -132,7 +131,7 @@ def test_none_is_found_where_none_can_be(source, tmp_path):
     assert (none.log["why not"][none.log["role"] != "baseline"] != "").all()
     none.save(tmp_path / "run")
     assert not (tmp_path / "run" / "model.skops").exists()
-    assert read_json(tmp_path / "run" / "lda.json")["chosen"] is None
+    assert json.loads((tmp_path / "run" / "lda.json").read_text())["chosen"] is None
 
 
 def test_the_same_seed_gives_the_same_search(source, done):

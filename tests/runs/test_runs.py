@@ -1,5 +1,6 @@
 """What the commands do, called from Python."""
 
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +10,6 @@ from threadpoolctl import threadpool_limits
 
 import fairalm
 from fairalm import FairALMWarning, InputError, L2Penalty
-from fairalm.files import read_json
 from fairalm.manifest import write_manifest
 from fairalm.runs import Settings, Source, compare, predict, run
 
@@ -37,7 +37,7 @@ def test_run_save_and_predict(table, tmp_path):
     done = run(Source(table, "hired", "sex", drop="said"), Settings(tol=0.02))
     assert done.fair.measures["deo"].value < done.plain.measures["deo"].value
     done.save(tmp_path / "run")
-    kept = read_json(tmp_path / "run" / "metrics.json")
+    kept = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert kept["splits"] == done.metrics()["splits"]
     assert kept["command"] == ""
     assert isinstance(fairalm.load(tmp_path / "run" / "model.skops"), fairalm.FairALMClassifier)

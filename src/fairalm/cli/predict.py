@@ -13,7 +13,7 @@ import typer
 from fairalm.cli import _options as opt
 from fairalm.cli._output import print_json, reserved_file, working, write_table
 from fairalm.console import say_path
-from fairalm.files import read_json
+from fairalm.json_reader import read_json
 from fairalm.measures.text import percent
 from fairalm.runs import Choice, predict_batches
 
@@ -61,7 +61,7 @@ def predict(
     with reserved_file(out, (".csv", ".parquet"), overwrite), working(f"predicting {data}"):
         count = _Count(predict_batches(run, data, choice, trusted=trusted or (), **csv))
         write_table(out, count)
-    config = read_json(run / "config.json")
+    config = read_json(run / "config.json", "config")
     n_rows = sum(count.labels.values())
     share = count.labels[config["positive"]] / n_rows
     if as_json:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairalm.exceptions import InputError
-from fairalm.files import AnyPath, read_json
+from fairalm.files import AnyPath
+from fairalm.json_reader import read_json
 from fairalm.measures import Measure
 
 SHEET, RESULTS = "sheet.png", "cam.json"
@@ -38,7 +39,7 @@ def read_maps(folders: Sequence[Path], more: AnyPath | Maps | None = None) -> li
 
 def _read(folder: Path) -> Maps | None:
     sheet, results = folder / SHEET, folder / RESULTS
-    return Maps(sheet, read_json(results)) if sheet.is_file() and results.is_file() else None
+    return Maps(sheet, read_json(results, "cam")) if sheet.is_file() and results.is_file() else None
 
 
 def _facts(maps: Maps) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import LDA, METRICS, AnyPath, read_json, to_json
+from fairalm.files import LDA, METRICS, AnyPath, to_json
+from fairalm.json_reader import read_json
 from fairalm.manifest import MANIFEST, check_manifest
-from fairalm.runs.metrics import SCHEMA
 
 RunSource = AnyPath | Mapping[str, Any]
 FAIRALM_MODEL, PLAIN_MODEL, OTHER_MODEL = "fairalm", "plain", "other"  # kinds of models
@@ -97,10 +97,10 @@ def _read(source: RunSource) -> RunRecord:
         raise InputError(f"{path} is not a run of fairalm: {what}.")
     if (file.parent / MANIFEST).is_file():
         check_manifest(file.parent, [file.name])
-    metrics = read_json(file) if file.suffix == ".json" else None
-    if not isinstance(metrics, dict) or metrics.get("schema") != SCHEMA or "constraint" not in metrics["config"]:
-        which = "name a folder of fairalm train, or the .json of fairalm compare or demo"
+    which = "name a folder of fairalm train, or the .json of fairalm compare or demo"
+    if file.suffix != ".json":
         raise InputError(f"{file} does not say what a report needs: {which}.")
+    metrics = read_json(file, "metrics", advice=f"a report needs one that fairalm wrote: {which}")
     name = (path if path.is_dir() else path.with_suffix("")).resolve().name
     return RunRecord(name, file.parent, metrics, _models(metrics, str(file)))
 

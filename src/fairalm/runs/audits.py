@@ -14,11 +14,12 @@ from fairalm.arrays import BoolArray
 from fairalm.exceptions import InputError
 from fairalm.files import AUDIT, AnyPath, write_csv, write_json
 from fairalm.folders import new_folder
+from fairalm.json_reader import read_schema
 from fairalm.manifest import versions, write_manifest
 from fairalm.measures import RATES
 from fairalm.runs import audit_tables as tables
 from fairalm.runs.decisions import CountedDecisions, Decisions
-from fairalm.runs.metrics import fingerprint, read_schema
+from fairalm.runs.metrics import fingerprint
 from fairalm.runs.source import is_guess
 
 SCHEMA = 1  # of audit.json: schemas/audit.schema.json

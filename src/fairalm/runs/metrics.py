@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ import pandas as pd
 
 from fairalm._validation import Groups
 from fairalm.arrays import FloatArray
+from fairalm.json_reader import read_schema
 from fairalm.manifest import versions
 from fairalm.measures import Measure
 
@@ -28,13 +27,6 @@ def metrics_schema() -> dict[str, Any]:
     'metrics.json of fairalm, schema 2'
     """
     return read_schema("metrics")
-
-
-def read_schema(name: str) -> dict[str, Any]:
-    """A JSON schema of the package."""
-    text = files("fairalm").joinpath("schemas", f"{name}.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
 
 
 def data_entry(

@@ -12,7 +12,8 @@ import pandas as pd
 import sklearn
 from fairalm.datasets import ParquetTable
 from fairalm.exceptions import FairALMWarning, InputError
-from fairalm.files import LDA, METRICS, AnyPath, read_json, results_of
+from fairalm.files import LDA, METRICS, AnyPath, results_of
+from fairalm.json_reader import read_json
 from fairalm.manifest import check_manifest
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
@@ -83,7 +84,7 @@ def _config(run: AnyPath, choice: Choice | None) -> tuple[dict[str, Any], dict[s
     if results_of(folder) is None:
         raise InputError(f"{folder} is not a run of fairalm: it has no {METRICS}.")
     check_manifest(folder, READ)
-    config = read_json(folder / "config.json")
+    config = read_json(folder / "config.json", "config")
     return config, {} if choice is None else choice.parameters(config)
 
 
@@ -107,7 +108,7 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
     assert results is not None
     if results.name == LDA and not (Path(run) / MODEL).exists():
         raise InputError(f"{run} is a search that found no alternative, so it has no model: see its lda.html.")
-    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results)["versions"]
+    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results, "results")["versions"]
     if versions["scikit-learn"] != sklearn.__version__:
         warnings.warn(
             FairALMWarning(

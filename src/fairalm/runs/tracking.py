@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.exceptions import InputError
-from fairalm.files import METRICS, AnyPath, read_json
+from fairalm.files import METRICS, AnyPath
+from fairalm.json_reader import read_json
 from fairalm.measures import MEASURES
 
 LONGEST = 500  # letters of a parameter that every store takes
@@ -33,7 +34,7 @@ def log_run(folder: AnyPath) -> str:
     import mlflow
 
     path = Path(folder)
-    metrics = read_json(path / METRICS)
+    metrics = read_json(path / METRICS, "metrics")
     try:
         with mlflow.start_run(run_name=path.resolve().name) as run:
             mlflow.log_params(_parameters(metrics["config"]))

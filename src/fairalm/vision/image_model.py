@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from fairalm.arrays import FloatArray
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.files import AnyPath, read_json, write_atomic, write_json
+from fairalm.files import AnyPath, write_atomic, write_json
+from fairalm.json_reader import read_json
 from fairalm.nn.checkpoint import reading, to_bytes
 from fairalm.nn.modes import evaluating
 from fairalm.vision.image_batches import Pixels, Scale
@@ -128,5 +129,5 @@ def load_image_model(folder: AnyPath) -> ImageModel:
     net = make_net(settings["net"], in_channels=settings["channels"], size=settings["size"])
     with reading(folder / WEIGHTS, f"the weights of a {settings['net']}"):
         net.load_state_dict(torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True))
-    history = pd.DataFrame(read_json(folder / HISTORY)).apply(pd.to_numeric)
+    history = pd.DataFrame(read_json(folder / HISTORY, "history")).apply(pd.to_numeric)
     return ImageModel(net.eval(), settings, history, chosen)

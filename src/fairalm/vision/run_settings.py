@@ -14,7 +14,8 @@ from fairalm._validation import check_binary
 from fairalm.constraints import Constraint
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
-from fairalm.files import AnyPath, read_json, write_json
+from fairalm.files import AnyPath, write_json
+from fairalm.json_reader import read_json
 from fairalm.nn.checkpoint import check_resume, check_settings
 from fairalm.vision.image_batches import Scale
 from fairalm.vision.image_sets import Sets, group_codes
@@ -64,9 +65,9 @@ def read_settings(folder: Path) -> tuple[dict[str, Any], int | None]:
     """Read the settings and the chosen epoch, as :func:`write_settings` wrote them."""
     if not (folder / SETTINGS).is_file():
         raise InputError(f"{folder} holds no image model: it has no {SETTINGS}.")
-    settings = read_json(folder / SETTINGS)
-    if not isinstance(settings, dict) or settings.get("schema") != SCHEMA or "net" not in settings:
-        raise InputError(f"{folder / SETTINGS} was not written by this version of fairalm: train again.")
+    settings = read_json(
+        folder / SETTINGS, "settings", advice="it was not written by this version of fairalm: train again"
+    )
     chosen = settings.pop("chosen")
     del settings["schema"]
     return settings, chosen

@@ -14,7 +14,7 @@ from fairalm.datasets.images._build import build
 from fairalm.datasets.images._dataset import ImageDataset
 from fairalm.datasets.images._folders import check_complete, find_folder
 from fairalm.exceptions import InputError
-from fairalm.files import read_json
+from fairalm.json_reader import read_json
 
 #: The paper's four; the first of each is its (+).
 VERB_PAIRS = (("cooking", "driving"), ("shaving", "moisturizing"), ("washing", "saluting"), ("assembling", "hanging"))
@@ -91,14 +91,19 @@ def _from_labels(path: Path) -> pd.DataFrame:
 def _from_annotations(folder: Path) -> pd.DataFrame:
     check_complete(folder, (SPACE, *FILES.values()))
     try:
-        nouns = read_json(folder / SPACE)["nouns"]
+        nouns = _entries(folder / SPACE)["nouns"]
         genders = {noun: gender for noun, entry in nouns.items()
                    for gender, gloss in GLOSSES.items() if gloss in entry["gloss"]}  # fmt: skip
         rows = [(file, entry["verb"], _gender(entry["frames"], genders), part)
-                for part, name in FILES.items() for file, entry in read_json(folder / name).items()]  # fmt: skip
+                for part, name in FILES.items() for file, entry in _entries(folder / name).items()]  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise InputError(f"The .json files in {folder} are not the official ones ({error!r}).") from error
     return pd.DataFrame(rows, columns=["file", "verb", "gender", "split"]).dropna(subset="gender")
+
+
+def _entries(path: Path) -> dict[str, Any]:
+    entries: dict[str, Any] = read_json(path, "imsitu", advice="download the official files again")
+    return entries
 
 
 def _gender(frames: Iterable[dict[str, Any]], genders: dict[str, str]) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import time
@@ -21,6 +20,7 @@ from fairalm.datasets.images._decode import CHANNELS, Job, Kind, check_pillow, d
 from fairalm.exceptions import InputError
 from fairalm.files import cache_dir, write_json
 from fairalm.folders import new_folder
+from fairalm.json_reader import read_json
 from fairalm.progress import progress_bar
 
 CACHE_VARIABLE = "FAIRALM_CACHE"
@@ -97,7 +97,7 @@ def _open(folder: Path, n_jobs: int) -> Decoded | None:
     """The content of a folder; None if it is missing or incomplete."""
     try:
         pixels = np.lib.format.open_memmap(folder / "pixels.npy", mode="r")
-        reasons = {int(row): str(why) for row, why in json.loads((folder / "unreadable.json").read_text()).items()}
+        reasons = {int(row): str(why) for row, why in read_json(folder / "unreadable.json", "unreadable").items()}
     except (OSError, ValueError, AttributeError):
         return None
     kept = np.setdiff1d(np.arange(n_jobs), list(reasons))
