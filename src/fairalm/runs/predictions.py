@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-import sklearn
 from fairalm.datasets import ParquetTable
-from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.exceptions import InputError, VersionError
 from fairalm.files import LDA, METRICS, AnyPath, read_json, results_of
 from fairalm.manifest import check_manifest
 from fairalm.models_io import load
@@ -107,20 +105,22 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
     assert results is not None
     if results.name == LDA and not (Path(run) / MODEL).exists():
         raise InputError(f"{run} is a search that found no alternative, so it has no model: see its lda.html.")
-    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results)["versions"]
-    if versions["scikit-learn"] != sklearn.__version__:
-        warnings.warn(
-            FairALMWarning(
-                f"the model was trained with scikit-learn {versions['scikit-learn']}; this is {sklearn.__version__},"
-                " whose predictions may differ."
-            ),
-            stacklevel=3,
-        )
+    try:
+        model = load(Path(run) / MODEL, trusted=trusted)
+    except VersionError as error:
+        command = read_json(results)["command"] or "the Python code that made it"
+        raise InputError(f"{error} The run was made by: {command}") from error
     return model.at(**point) if point else model
 
 
 def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any]) -> dict[str, Any]:
     """The predictions of some rows, by column."""
     X = frame[list(config["features"])]
-    score = scores_of(model, X, config["positive"])
-    return {"prediction": model.predict(X), **({} if score is None else {"score": score})}
+    try:
+        score, predicted = scores_of(model, X, config["positive"]), model.predict(X)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"The model of this run cannot predict these rows ({reason}): train it again.") from error
+    return {"prediction": predicted, **({} if score is None else {"score": score})}
