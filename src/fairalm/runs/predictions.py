@@ -44,13 +44,15 @@ def predict(
         the training table.
     """
     config, point = _config(run, choice)
+    reads_images = config["estimator"] in IMAGE_NETS
+    model = None if reads_images else _load(run, point, trusted)
     frame = read_data(data, config["data_dir"], **_csv(config, csv))
     _check_free(frame.columns, data)
-    if config["estimator"] in IMAGE_NETS:
+    if reads_images:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
     check_columns(frame, config["features"], data)
-    return frame.assign(**_columns(_load(run, point, trusted), frame, config))
+    return frame.assign(**_columns(model, frame, config, run))
 
 
 def predict_batches(
@@ -70,7 +72,7 @@ def predict_batches(
     for part in table.tables():
         frame = part.select(features).to_pandas()
         check_columns(frame, config["features"], data)
-        for name, values in _columns(model, frame, config).items():
+        for name, values in _columns(model, frame, config, run).items():
             part = part.append_column(name, [values])
         yield part
 
@@ -113,7 +115,7 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
     return model.at(**point) if point else model
 
 
-def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any]) -> dict[str, Any]:
+def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any], run: AnyPath) -> dict[str, Any]:
     """The predictions of some rows, by column."""
     X = frame[list(config["features"])]
     try:
@@ -122,5 +124,5 @@ def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any]) -> dict[st
         if isinstance(error, InputError):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
-        raise InputError(f"The model of this run cannot predict these rows ({reason}): train it again.") from error
+        raise InputError(f"{Path(run) / MODEL} cannot predict these rows ({reason}): train again.") from error
     return {"prediction": predicted, **({} if score is None else {"score": score})}
