@@ -66,7 +66,7 @@ def test_a_sparse_matrix_that_points_outside_is_refused(tmp_path):
     model.coef_ = scipy.sparse.csr_matrix(model.coef_)
     model.coef_.indices[0] = 10**6
     save(model, tmp_path / "model.skops")
-    with pytest.raises(InputError, match="index|indices"):
+    with pytest.raises(InputError, match=r"index|indices"):
         load(tmp_path / "model.skops", trusted=["scipy.sparse._csr.csr_matrix"])
 
 
