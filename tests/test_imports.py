@@ -15,7 +15,8 @@ ROOT = Path(fairalm.__file__).parent
 LAYERS = [
     {"arrays", "exceptions", "_coding", "_validation", "console", "interrupts", "progress", "workers"},
     {"files", "json_reader", "folders", "manifest"},
-    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "tree_checks"},
+    {"constraints", "cells", "moments", "schedules", "measures", "datasets", "models_io", "model_checks"}
+    | {"model_versions", "tree_checks"},
     {"methods"},
     {"mixtures", "shifts", "candidates", "outcome", "result", "game", "finite", "signals", "selection"}
     | {"inputs", "parameters", "logistic"},

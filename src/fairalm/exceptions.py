@@ -58,6 +58,10 @@ class InputError(_Message, ValueError):
     """The data or a setting cannot be used; the message says what is wrong, what was passed and what to do."""
 
 
+class VersionError(InputError):
+    """A model was saved by a version of scikit-learn whose models are not known to predict the same here."""
+
+
 class FairALMWarning(_Message, UserWarning):
     """Base of all warnings raised here."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 import importlib
+import io
+import json
+import warnings
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,15 +17,21 @@ from typing import Any
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
 
-from fairalm.exceptions import InputError
+import sklearn
+from fairalm.exceptions import InputError, VersionError
 from fairalm.files import AnyPath, write_atomic
+from fairalm.model_checks import check_arrays, check_schema, nodes_of
+from fairalm.model_versions import RENAMED, check_version, repair
 from fairalm.tree_checks import check_trees, parts_of
 
+SCHEMA, ABOUT = "schema.json", "fairalm.json"  # in the file, which is a zip archive
 #: Types that models need and skops does not trust by itself. Each was checked: none runs code.
 TRUSTED = (
     "fairalm.datasets._preprocess.as_text",
     "numpy.dtype",
+    "sklearn._loss._loss.CyHalfBinomialLoss",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
     "sklearn.tree._tree.Tree",
 )
@@ -44,7 +53,10 @@ def save(model: BaseEstimator, path: AnyPath) -> None:
     import skops.io
 
     packed = _swap(model, pd.DataFrame, Columns.of)
-    write_atomic(path, skops.io.dumps(packed, compression=zipfile.ZIP_DEFLATED))
+    content = io.BytesIO(skops.io.dumps(packed, compression=zipfile.ZIP_DEFLATED))
+    with zipfile.ZipFile(content, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(ABOUT, json.dumps({"scikit-learn": sklearn.__version__}))
+    write_atomic(path, content.getvalue())
 
 
 def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
@@ -66,6 +78,7 @@ def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
     except FileNotFoundError:
         raise InputError(f"There is no file {path}: check the path.") from None
     with _reading(path):
+        content = _checked(content)
         unknown = skops.io.get_untrusted_types(data=content)
     refused = [name for name in unknown if name not in trusted and not _is_trusted(name)]
     if refused:
@@ -74,10 +87,35 @@ def load(path: AnyPath, *, trusted: Sequence[str] = ()) -> Any:
             " pass {trusted}.",
             trusted=refused,
         )
-    with _reading(path):
+    with _reading(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistentVersionWarning)  # checked above
         model = _swap(skops.io.loads(content, trusted=unknown), Columns, Columns.frame)
+        repair(model)
         check_trees(model)
+        check_arrays(model)
     return model
+
+
+def _checked(content: bytes) -> bytes:
+    """The content of a model file, with modules called as they are in this scikit-learn.
+
+    A file of another version that is not known to work is refused, and one that describes impossible trees.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if ABOUT in archive.namelist():
+            check_version(str(json.loads(archive.read(ABOUT))["scikit-learn"]))
+        schema = json.loads(archive.read(SCHEMA))
+        check_schema(schema, archive)
+        renamable = [node for node in nodes_of(schema) if node.get("__module__") in RENAMED]
+        if not renamable:
+            return content
+        for node in renamable:
+            node["__module__"] = RENAMED[node["__module__"]]
+        renamed = io.BytesIO()
+        with zipfile.ZipFile(renamed, "w") as copied:
+            for name in archive.namelist():
+                copied.writestr(name, json.dumps(schema) if name == SCHEMA else archive.read(name))
+    return renamed.getvalue()
 
 
 @contextmanager
@@ -89,6 +127,8 @@ def _reading(path: AnyPath) -> Iterator[None]:
         if isinstance(error, ImportError) and "pip install" in str(error):
             raise
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        if isinstance(error, VersionError):
+            raise VersionError(f"{path} cannot be used: {reason}.") from error
         raise InputError(f"{path} is not a model that this fairalm can read ({reason}).") from error
 
 

@@ -10,6 +10,7 @@ from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
 from fairalm.manifest import write_manifest
 from fairalm.methods import METHODS
+from fairalm.models_io import load, save
 from fairalm.runs.choices import ESTIMATORS
 from fairalm.runs.comparison import COMPARED, fairlearn_methods
 
@@ -80,14 +81,17 @@ def test_predict_says_what_does_not_fit(run, people, tmp_path):
 
 
 @pytest.mark.usefixtures("trained")
-def test_predict_says_when_scikit_learn_differs(run, tmp_path):
-    metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
-    metrics["versions"]["scikit-learn"] = "1.0"
-    (tmp_path / "r" / "metrics.json").write_text(json.dumps(metrics))
+def test_predict_refuses_an_unknown_scikit_learn(run, tmp_path, monkeypatch):
+    model = load(tmp_path / "r" / "model.skops")
+    with monkeypatch.context() as patch:
+        patch.setattr("sklearn.__version__", "1.0")
+        save(model, tmp_path / "r" / "model.skops")
     write_manifest(tmp_path / "r")
     code, _, err = run("predict", "r", "people.csv", "-o", "out.csv")
-    assert code == 0
-    assert err.startswith("Warning: the model was trained with scikit-learn 1.0;")
+    assert code == 2
+    assert "saved with scikit-learn 1.0" in err
+    assert "The run was made by: fairalm train" in err
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_compare_on_seeds(run, table, tmp_path):

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import fairalm
-from fairalm import FairALMWarning, InputError, L2Penalty
-from fairalm.manifest import write_manifest
+from fairalm import InputError, L2Penalty
 from fairalm.runs import Settings, Source, compare, predict, run
+from fairalm.tree_checks import parts_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairalm.exceptions.FairALMWarning")
 
@@ -48,12 +49,21 @@ def test_run_save_and_predict(table, tmp_path):
     done.save(tmp_path / "run", overwrite=True)
 
 
-def test_predict_warns_of_another_scikit_learn(table, tmp_path):
-    run(Source(table, "hired", "sex"), Settings(max_iter=1)).save(tmp_path / "run")
-    metrics = tmp_path / "run" / "metrics.json"
-    metrics.write_text(metrics.read_text().replace('"scikit-learn": "', '"scikit-learn": "0.'))
-    write_manifest(tmp_path / "run")
-    with pytest.warns(FairALMWarning, match="was trained with scikit-learn 0"):
+def test_predict_refuses_a_model_of_an_unknown_scikit_learn(table, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("sklearn.__version__", "1.11.0")
+        run(Source(table, "hired", "sex"), Settings(max_iter=1), command="fairalm train x.csv").save(tmp_path / "run")
+    with pytest.raises(InputError, match=r"scikit-learn 1\.11\.0 .*The run was made by: fairalm train x\.csv"):
+        predict(tmp_path / "run", "there-is-no-such-table.csv")  # before the table is looked at
+
+
+def test_a_model_that_cannot_predict_is_an_error_of_one_sentence(table, tmp_path):
+    done = run(Source(table, "hired", "sex"), Settings(max_iter=1))
+    for estimator in parts_of(done.fair.model):
+        if isinstance(estimator, LogisticRegression) and hasattr(estimator, "coef_"):
+            estimator.coef_ = estimator.coef_[:, :1]
+    done.save(tmp_path / "run")
+    with pytest.raises(InputError, match=r"model\.skops cannot predict these rows \(.*\): train again"):
         predict(tmp_path / "run", table)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-import sklearn
 from fairalm.datasets import ParquetTable
-from fairalm.exceptions import FairALMWarning, InputError
+from fairalm.exceptions import InputError, VersionError
 from fairalm.files import LDA, METRICS, AnyPath, results_of
 from fairalm.json_reader import read_json
 from fairalm.manifest import check_manifest
@@ -47,13 +45,15 @@ def predict(
         the training table.
     """
     config, point = _config(run, choice)
+    reads_images = config["estimator"] in IMAGE_NETS
+    model = None if reads_images else _load(run, point, trusted)
     frame = read_data(data, config["data_dir"], **_csv(config, csv))
     _check_free(frame.columns, data)
-    if config["estimator"] in IMAGE_NETS:
+    if reads_images:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
     check_columns(frame, config["features"], data)
-    return frame.assign(**_columns(_load(run, point, trusted), frame, config))
+    return frame.assign(**_columns(model, frame, config, run))
 
 
 def predict_batches(
@@ -73,7 +73,7 @@ def predict_batches(
     for part in table.tables():
         frame = part.select(features).to_pandas()
         check_columns(frame, config["features"], data)
-        for name, values in _columns(model, frame, config).items():
+        for name, values in _columns(model, frame, config, run).items():
             part = part.append_column(name, [values])
         yield part
 
@@ -108,20 +108,22 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
     assert results is not None
     if results.name == LDA and not (Path(run) / MODEL).exists():
         raise InputError(f"{run} is a search that found no alternative, so it has no model: see its lda.html.")
-    model, versions = load(Path(run) / MODEL, trusted=trusted), read_json(results, "results")["versions"]
-    if versions["scikit-learn"] != sklearn.__version__:
-        warnings.warn(
-            FairALMWarning(
-                f"the model was trained with scikit-learn {versions['scikit-learn']}; this is {sklearn.__version__},"
-                " whose predictions may differ."
-            ),
-            stacklevel=3,
-        )
+    try:
+        model = load(Path(run) / MODEL, trusted=trusted)
+    except VersionError as error:
+        command = read_json(results, "results").get("command") or "the Python code that made it"
+        raise InputError(f"{error} The run was made by: {command}") from error
     return model.at(**point) if point else model
 
 
-def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any]) -> dict[str, Any]:
+def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any], run: AnyPath) -> dict[str, Any]:
     """The predictions of some rows, by column."""
     X = frame[list(config["features"])]
-    score = scores_of(model, X, config["positive"])
-    return {"prediction": model.predict(X), **({} if score is None else {"score": score})}
+    try:
+        score, predicted = scores_of(model, X, config["positive"]), model.predict(X)
+    except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"{Path(run) / MODEL} cannot predict these rows ({reason}): train again.") from error
+    return {"prediction": predicted, **({} if score is None else {"score": score})}
