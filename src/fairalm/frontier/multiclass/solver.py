@@ -33,11 +33,12 @@ def solve(program: LabelProgram, start: FloatArray | None = None, *, width: floa
     start = none if start is None else start
     if not len(program.bounds):
         return _cheapest(program, none)
-    if width is not None:
-        found = smoothed(program, start, width, ROUGHLY)
-        return _exact(program, None) if found is None else program.solution(*found)
-    found = smoothed(program, start)
-    return _exact(program, None if found is None else found[0])
+    found = smoothed(program, start) if width is None else smoothed(program, start, width, ROUGHLY)
+    smooth = None if found is None else program.solution(*found)
+    if smooth is not None and width is not None:
+        return smooth
+    exact = _exact(program, None if smooth is None else smooth.multipliers)
+    return exact or smooth or _cheapest(program, none)  # the last two where no predictions quite meet the limits
 
 
 def _cheapest(program: LabelProgram, multipliers: FloatArray) -> Solution:
@@ -45,10 +46,10 @@ def _cheapest(program: LabelProgram, multipliers: FloatArray) -> Solution:
     return program.solution(multipliers, one_hot(margins.argmin(axis=1), margins.shape[1]))
 
 
-def _exact(program: LabelProgram, near: FloatArray | None) -> Solution:
+def _exact(program: LabelProgram, near: FloatArray | None) -> Solution | None:
     """The exact solution, by way of the labels that are next to the cheapest at multipliers `near`, if they are given.
 
-    Labels that the new multipliers make cheaper join them.
+    Labels that the new multipliers make cheaper join them. None if no predictions meet the limits.
     """
     reach, free = WIDTHS * least_width(program) * program.row, np.ones(program.costs.shape, dtype=bool)
     if near is not None:
@@ -57,8 +58,8 @@ def _exact(program: LabelProgram, near: FloatArray | None) -> Solution:
     while True:
         found = _linear_program(program, free)
         if found is None:
-            if near is None or free.all():
-                return _cheapest(program, np.zeros(len(program.bounds)))  # no predictions meet the limits
+            if free.all():
+                return None
             reach *= FURTHER
             free |= margins <= margins.min(axis=1, keepdims=True) + reach
             continue
