@@ -4,12 +4,12 @@
 
 Protocol, fixed before any row of the file "test" was read:
 
-- The table is ACSIncome. Its income is given as above 50,000 or not, so the five classes of income in Xian & Zhao (2024)
-  cannot be rebuilt; the label is the level of education (SCHL): below high school, high school, some college, bachelor,
-  graduate. All other columns but race are features, income included.
-- The first 50,000 rows of the file "validation" to fit on; 100,000 rows of the file "test" as new rows. A rehearsal takes
-  its new rows from the end of "validation".
-- Histogram gradient boosting at its defaults; every setting of fairalm at its default; tolerance 0.01 for all five labels.
+- The table is ACSIncome. Its income is given as above 50,000 or not, so the five classes of income in Xian & Zhao
+  (2024) cannot be rebuilt; the label is the level of education (SCHL): below high school, high school, some college,
+  bachelor, graduate. All other columns but race are features, income included.
+- The first 50,000 rows of the file "validation" to fit on; 100,000 rows of the file "test" as new rows. A rehearsal
+  takes its new rows from the end of "validation".
+- Histogram gradient boosting and fairalm at their defaults; tolerance 0.01 for all five labels.
 - "frontier": one FrontierClassifier of five labels for both constraints. "uncorrected": the same program on the same
   probabilities without the correction by observed rates, which is what LinearPost solves. "one against the rest": five
   frontiers of two labels, each at the tolerance; the label with the largest decision value is predicted.
@@ -83,7 +83,7 @@ def figures(name, constraint, y, predicted, s, where):
     """One line of the table."""
     rates = label_rates(y, predicted, sensitive_features=s)
     error, gap = measure_of("error", rates), measure_of(constraint, rates)
-    each = [f"{100 * measure_of(constraint, own).value:.1f}" for own in (rates.each[label] for label in LEVELS.values())]
+    each = [f"{100 * measure_of(constraint, rates.each[label]).value:.1f}" for label in LEVELS.values()]
     return {
         "constraint": constraint.name,
         "model": name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ POPULATIONS = ("other", "target", "everyone")
 
 
 EVERYONE = "everyone"  # the population of all rows
-Population = str | int  # with several labels: everyone, or the code of a label
+Population = Any  # a str; with several labels, everyone or the int code of a label
 
 
 def in_population(population: Population, label: BoolArray | IntArray) -> BoolArray:

@@ -33,8 +33,8 @@ def measure_of(
     which : str or Constraint
         A key of ``MEASURES``, or a constraint, built in or your own: the largest difference of its rates.
     rates : GroupRates or LabelRates
-        The counts, from :func:`group_rates`; of several labels, from :func:`label_rates`. Then an error is a wrong label,
-        and of all other measures the worst over the labels counts, each against the rest.
+        The counts, from :func:`group_rates`; of several labels, from :func:`label_rates`. Then an error is a wrong
+        label, and of all other measures the worst over the labels counts, each against the rest.
     level : float
         Nominal coverage of the interval.
     train : bool
@@ -101,9 +101,9 @@ def measure_all(
 ) -> dict[str, Measure]:
     """Compute every registered measure, and that of your own `constraint`, from labels and predictions.
 
-    `level` and `train` are those of :func:`measure_of`, the other parameters those of :func:`group_rates`. With more than
-    two labels, gaps and ratios are the worst over the labels, or over those that `target` names; each is compared
-    against the rest.
+    `level` and `train` are those of :func:`measure_of`, the other parameters those of :func:`group_rates`. With more
+    than two labels, gaps and ratios are the worst over the labels, or over those that `target` names; each is
+    compared against the rest.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from fairalm._validation import Attributes, Groups, check_same_index
-from fairalm.arrays import FloatArray, IntArray
+from fairalm.arrays import FloatArray
 from fairalm.exceptions import InputError
 from fairalm.measures.rates import GroupRates, as_groups, column_of, count, group_rates
 from fairalm.measures.totals import Totals
@@ -102,8 +102,8 @@ def distinct_labels(true: npt.NDArray[Any], pred: npt.NDArray[Any]) -> list[Any]
     new = [value for value in predicted if value not in known]
     if any(isinstance(value, float) and not value.is_integer() for value in new) or len(known | predicted) > MOST:
         raise InputError(
-            f"y_true and y_pred have {len(known | predicted)} labels ({_shown(list(known | predicted))}): pass predicted"
-            " labels, not scores."
+            f"y_true and y_pred have {len(known | predicted)} labels ({_shown(list(known | predicted))}): pass"
+            " predicted labels, not scores."
         )
     try:
         return sorted(known | predicted)

@@ -199,8 +199,8 @@ def binarize(y_true: Any, y_pred: Any, *, target: Any = None) -> tuple[BoolArray
         shown = ", ".join(repr(value) for value in labels[:5]) + (", ..." if len(labels) > 5 else "")
         raise InputError(
             f"Only two labels are supported here; y_true, y_pred and target have {len(labels)} ({shown}):"
-            " pass predicted labels, not scores. Of several labels, measure_all and label_rates compare each against the"
-            " rest."
+            " pass predicted labels, not scores. Of several labels, measure_all and label_rates compare each"
+            " against the rest."
         )
     if target is None:
         target = _default_target(labels)

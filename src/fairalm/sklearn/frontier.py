@@ -251,7 +251,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
             point = trade_off.at(**asked, **one_target)
         classifier = PlugInClassifier(self._model, point.rule, self.classes_)
         classifier.cost_, classifier.bound_, classifier.certificate_ = point.cost, point.bound, point.certificate
-        classifier.figures_ = self._trade_off.figures_of(point)
+        classifier.figures_ = trade_off.figures_of(point)
         classifier.error_, classifier.gap_ = classifier.figures_["error"], classifier.figures_["gap"]
         return classifier
 

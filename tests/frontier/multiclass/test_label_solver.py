@@ -62,7 +62,8 @@ def highs(program):
 
 def assert_solved(program, found, expected, accuracy=3e-6):
     np.testing.assert_allclose(found.chosen.sum(axis=1), 1, atol=1e-9)
-    assert found.chosen.min() > -1e-9 and found.multipliers.min(initial=0) >= 0
+    assert found.chosen.min() > -1e-9
+    assert found.multipliers.min(initial=0) >= 0
     assert found.excess < 3e-6
     assert found.value == pytest.approx(expected, abs=accuracy)
     assert found.bound <= expected + 1e-9  # whatever the multipliers, no predictions within the limits cost less
@@ -103,7 +104,8 @@ def test_few_rows_of_many_are_solved_exactly(monkeypatch):
     monkeypatch.setattr(solver, "linprog", lambda costs, **how: sizes.append(len(costs)) or real(costs, **how))
     program = made_up(20_000, 5, 4)
     found = solver.solve(program)
-    assert found.value - found.bound < 1e-5 and found.excess < 3e-6
+    assert found.value - found.bound < 1e-5
+    assert found.excess < 3e-6
     assert max(sizes) < 0.1 * program.costs.size
 
 

@@ -19,7 +19,7 @@ DEFAULTS = {"acceptance": None, "cost_fp": 1.0, "cost_fn": 1.0, "floor": None}
 
 @dataclass(frozen=True)
 class LabelsAsked:
-    """What a point of the frontier must do: constraints, each with its tolerance or ratio, and the costs of mistakes."""
+    """What a point must do: constraints, each with its tolerance or ratio, and the costs of mistakes."""
 
     constraints: tuple[Constraint, ...]
     costs: Costs
@@ -31,7 +31,7 @@ class LabelsAsked:
 
 
 def as_costs(costs: Any, labels: Sequence[Any]) -> Costs:
-    """Costs as a table with a row for each right label and a column for each predicted one; 1 for each mistake if None.
+    """Costs as a table, a row for each right label and a column for each predicted one; 1 for each mistake if None.
 
     >>> as_costs(None, ["a", "b"])
     ((0.0, 1.0), (1.0, 0.0))
@@ -44,8 +44,8 @@ def as_costs(costs: Any, labels: Sequence[Any]) -> Costs:
     if table.shape != (n, n) or not np.isfinite(table).all():
         shown = ", ".join(map(str, labels))
         raise InputError(
-            f"{{costs}} must be a table of {n} × {n} numbers, a row for each right label and a column for each predicted"
-            f" one, both in the order {shown}; got {costs!r}.",
+            f"{{costs}} must be a table of {n} × {n} numbers, a row for each right label and a column for each"
+            f" predicted one, both in the order {shown}; got {costs!r}.",
             costs=None,
         )
     if (np.diag(table)[:, None] > table).any():

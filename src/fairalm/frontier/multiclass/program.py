@@ -1,13 +1,14 @@
 """The linear program behind every point of the frontier of several labels.
 
-Each row is predicted as label k with probability ``h[k]``, and these sum to one. A prediction costs ``costs[k]`` and adds
-to a few sums of its own label, which are bounded:
+Each row is predicted as label k with probability ``h[k]``, and these sum to one. A prediction costs ``costs[k]`` and
+adds to a few sums of its own label, which are bounded:
 
     minimise  costs · h   subject to   limits @ (sums of the rows' parts, each times its h) <= bounds
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,7 +47,7 @@ class LabelProgram:
     def places(self) -> list[slice]:
         """Where the sums of each label are."""
         ends = np.cumsum([0, *(part.shape[1] for part in self.parts)]).tolist()
-        return [slice(*pair) for pair in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(*pair) for pair in itertools.pairwise(ends)]
 
     def margins(self, multipliers: FloatArray) -> FloatArray:
         """What predicting each row as each label costs, the limits' prices included: the least is the best."""
@@ -80,4 +81,4 @@ class LabelProgram:
 
 def one_hot(codes: np.typing.NDArray[np.integer], n_labels: int) -> FloatArray:
     """Certain predictions as probabilities."""
-    return np.eye(n_labels)[codes]
+    return np.asarray(np.eye(n_labels)[codes])

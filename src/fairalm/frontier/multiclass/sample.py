@@ -1,4 +1,4 @@
-"""Rows with known labels, of which there are several, and groups, and what models that have not seen them say of them."""
+"""Rows with known groups and labels, of which there are several, and what models that have not seen them say."""
 
 from __future__ import annotations
 

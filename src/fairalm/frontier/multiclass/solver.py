@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import linprog
-from scipy.sparse import bmat, coo_matrix, eye
+from scipy.sparse import block_array, coo_array, eye_array
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.frontier.multiclass.program import LabelProgram, one_hot
@@ -81,13 +83,14 @@ def _linear_program(program: LabelProgram, free: BoolArray) -> tuple[FloatArray,
     settled, n_sums, scale = program.sums(chosen), program.limits.shape[1], 1 / program.row
     place, label = np.nonzero(free[rows])
     n = len(place)
-    one_each = coo_matrix((np.ones(n), (place, np.arange(n))), (len(rows), n))
+    adds = _adds(program, rows[place], label)
+    one_each = coo_array((np.ones(n), (place, np.arange(n))), (len(rows), n))
     costs = np.concatenate([program.costs[rows[place], label] * scale, np.zeros(n_sums)])
-    found = linprog(
+    found: Any = linprog(  # type: ignore[call-overload]
         costs,
-        A_ub=bmat([[coo_matrix((len(program.limits), n)), coo_matrix(program.limits)]], format="csr"),
+        A_ub=block_array([[coo_array((len(program.limits), n)), coo_array(program.limits)]], format="csr"),
         b_ub=(program.bounds + ROOM - program.limits @ settled) * scale,
-        A_eq=bmat([[one_each, None], [_adds(program, rows[place], label) * scale, -eye(n_sums)]], format="csr"),
+        A_eq=block_array([[one_each, None], [adds * scale, -eye_array(n_sums)]], format="csr"),
         b_eq=np.concatenate([np.ones(len(rows)), np.zeros(n_sums)]),
         bounds=[(0, None)] * n + [(None, None)] * n_sums,
         method="highs",
@@ -98,7 +101,7 @@ def _linear_program(program: LabelProgram, free: BoolArray) -> tuple[FloatArray,
     return np.maximum(-found.ineqlin.marginals, 0.0), chosen
 
 
-def _adds(program: LabelProgram, rows: IntArray, label: IntArray) -> coo_matrix:
+def _adds(program: LabelProgram, rows: IntArray, label: IntArray) -> Any:
     """What each prediction, of a row as a label, adds to the sums: to those of its own label only."""
     values, places, unknowns = [], [], []
     for k, (part, place) in enumerate(zip(program.parts, program.places, strict=True)):
@@ -107,4 +110,4 @@ def _adds(program: LabelProgram, rows: IntArray, label: IntArray) -> coo_matrix:
         places.append(np.tile(np.arange(place.start, place.stop), len(own)))
         unknowns.append(np.repeat(own, part.shape[1]))
     entries = np.concatenate(values), (np.concatenate(places), np.concatenate(unknowns))
-    return coo_matrix(entries, (program.limits.shape[1], len(rows)))
+    return coo_array(entries, (program.limits.shape[1], len(rows)))
