@@ -325,7 +325,7 @@ def check_binary(y: Any, *, target: Any = None) -> tuple[npt.NDArray[np.bool_], 
         shown = ", ".join(repr(c) for c in plain[:5]) + (", ..." if len(classes) > 5 else "")
         raise InputError(
             f"Only binary classification is supported. y has {len(classes)} labels ({shown}):"
-            " choose one against the rest first."
+            " choose one against the rest first, or use fairalm.FrontierClassifier, which takes several."
         )
     low, high = plain
     if target is None or target == high:

@@ -33,8 +33,10 @@ class Constraint(ABC):
     ----------
     tol : float
         Largest difference that is allowed between any two groups: 0.01 lets rates differ by one point.
-    target : label, optional
-        The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1).
+    target : label or list of labels, optional
+        The label whose errors count, the paper's (+); by default the larger of the two (1 for 0/1). Of more than two
+        labels, which only :class:`fairalm.FrontierClassifier` takes: the label or labels that are compared, each
+        against the rest; by default all of them.
     ratio : float, optional
         Bound a ratio in place of a difference: the share predicted as the target in any group is at least `ratio` times
         that of any other, or of the `reference`. 0.8 is the four-fifths rule. For the frontier only:
@@ -64,6 +66,8 @@ class Constraint(ABC):
         cls.rates = own.get("rates") or f'each of the rates in "{first_line(cls)}"'
 
     def __post_init__(self) -> None:
+        if isinstance(self.target, (list, np.ndarray)):
+            object.__setattr__(self, "target", tuple(np.asarray(self.target).tolist()))
         if not 0 <= self.tol <= 1:
             raise InputError(
                 f"The 'tol' of {type(self).__name__} must lie in [0, 1]: it bounds a difference of rates."

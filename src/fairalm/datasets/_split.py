@@ -77,12 +77,12 @@ def _shares(sizes: IntArray, test_size: float) -> IntArray:
 
 
 def stratified_folds(
-    positive: Any, group: IntArray, n_folds: int, rng: np.random.RandomState | np.random.Generator
+    label: Any, group: IntArray, n_folds: int, rng: np.random.RandomState | np.random.Generator
 ) -> IntArray:
-    """A fold per row, with every label × group spread over the folds as evenly as possible."""
-    order = rng.permutation(len(positive))
-    cell = (2 * group + positive)[order]
-    fold = np.empty(len(positive), dtype=np.int64)
+    """A fold per row, with every label × group spread over the folds as evenly as possible; labels are codes."""
+    order = rng.permutation(len(label))
+    cell = (max(2, int(np.max(label)) + 1) * group + label)[order]
+    fold = np.empty(len(label), dtype=np.int64)
     sort = np.argsort(cell, kind="stable")
-    fold[order[sort]] = np.arange(len(positive)) % n_folds
+    fold[order[sort]] = np.arange(len(label)) % n_folds
     return fold

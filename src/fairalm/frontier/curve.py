@@ -118,7 +118,7 @@ class Frontier:
     def _width(self, asked: Asked, cells: list[Cells]) -> float:
         """So wide that some rows of the smallest cell turn: the rates that are observed then change smoothly."""
         smallest = min(float(self.sample.sizes(own).min()) for own in cells)
-        return float(np.clip(ROWS_WITHIN / max(smallest, TOO_FEW), *WIDTHS)) * (asked.cost_fp + asked.cost_fn) / 2
+        return width_of(smallest) * (asked.cost_fp + asked.cost_fn) / 2
 
     def _rows(self, asked: Asked, populations: tuple[str, ...]) -> Rows:
         """What each row costs and adds to the sums; kept for the next point."""
@@ -197,13 +197,9 @@ class Frontier:
         return _Found(aim, rows, program, solution, tuple(offsets))
 
     def _corrected(self, cells: Cells, rates: Rates, totals: Totals) -> tuple[FloatArray, FloatArray]:
-        """The rates of the predictions, corrected by the observed ones as far as chance allows, and by how much.
-
-        A difference that could be chance is shrunk: by half if it is as large as one standard error.
-        """
+        """The rates of the predictions, corrected by the observed ones, and by how much."""
         estimated = rates.values(totals.sums[: rates.table.shape[2]])
-        observed, variance = self.sample.observed(cells, totals.accepted)
-        offset = (observed - estimated) ** 3 / ((observed - estimated) ** 2 + variance)
+        offset = self.sample.correction(cells, estimated, totals.accepted)
         return estimated + offset, offset
 
     def _limits(self, asked: Asked, problem: _Problem, offsets: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -291,6 +287,11 @@ class Frontier:
             f" share at which they can be met is {inside / 10:.1f} %. Pass {{acceptance}}, or loosen a limit.",
             acceptance=float(inside / 1000),
         )
+
+
+def width_of(smallest: float) -> float:
+    """Margins over which predictions turn, in costs of a mistake, given the rows of the smallest cell."""
+    return float(np.clip(ROWS_WITHIN / max(smallest, TOO_FEW), *WIDTHS))
 
 
 _WHO = {"target": "rows with the target label", "other": "rows without the target label", "everyone": "all rows"}

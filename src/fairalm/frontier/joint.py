@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,21 @@ from fairalm.cells import Cells, Compared
 from fairalm.constraints import Constraint
 from fairalm.exceptions import InputError
 
+TINY = 1e-300  # floor for a probability that is divided by; avoids 0/0
+
 #: Whom a rate is taken over: rows of one label, or everyone. Each has a membership model of its own.
 POPULATIONS = ("other", "target", "everyone")
 
 
-def in_population(population: str, positive: BoolArray) -> BoolArray:
-    """Which rows belong to a population, given which have the target label."""
-    return {"other": ~positive, "target": positive, "everyone": np.ones_like(positive)}[population]
+EVERYONE = "everyone"  # the population of all rows
+Population = Any  # a str; with several labels, everyone or the int code of a label
+
+
+def in_population(population: Population, label: BoolArray | IntArray) -> BoolArray:
+    """Which rows belong to a population, given which have the target label or, with several, the labels' codes."""
+    if population == EVERYONE:
+        return np.ones(len(label), dtype=bool)
+    return np.asarray(label == (population if isinstance(population, int) else population == "target"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,18 +36,32 @@ class Joint:
 
     Parameters
     ----------
-    target : array of shape (n,)
-        P(target | x).
+    target : array of shape (n,), or (n, labels)
+        P(target | x), or with several labels P(label | x).
     members : dict of arrays of shape (n, groups)
         For some of the populations, P(group | x, population).
     """
 
     target: FloatArray
-    members: Mapping[str, FloatArray]
+    members: Mapping[Population, FloatArray]
 
     def take(self, rows: BoolArray) -> Joint:
         """Those of some rows."""
         return Joint(self.target[rows], {name: part[rows] for name, part in self.members.items()})
+
+    def against_rest(self, label: int, populations: Sequence[str]) -> Joint:
+        """Of several labels, one as the target and all others as the other, for these populations."""
+        target, known = self.target[:, label], self.members
+        members: dict[Population, FloatArray] = {}
+        for population in populations:
+            if population == "other":
+                others = sum(
+                    self.target[:, k, None] * own for k, own in known.items() if isinstance(k, int) and k != label
+                )
+                members[population] = np.asarray(others) / np.maximum(1 - target, TINY)[:, None]
+            else:
+                members[population] = known[label if population == "target" else population]
+        return Joint(target, members)
 
     def part(self, population: str) -> FloatArray:
         """P(population, group | x), shape (n, groups)."""

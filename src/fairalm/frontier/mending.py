@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
 from fairalm.arrays import BoolArray, FloatArray, IntArray
-from fairalm.frontier.joint import Joint, in_population
+from fairalm.frontier.joint import Joint, Population, in_population
 from fairalm.logistic import NewtonLogistic
 
 SMALLEST = 1e-3  # a probability below this counts as this one: a forest's 0 does not mean never
 EXACT = 1e-6  # of the gradient
+STRONGEST = 10.0  # factor by which the probabilities of several labels are sharpened, or blunted
 FOLDS, FEWEST = 2, 50  # of the check, and rows of each class that it needs
 
 
 def target_columns(target: FloatArray) -> FloatArray:
     """What P(target | x) is mended from: its log-odds. Without an intercept, one half stays one half.
 
-    So the plain model predicts the same after mending; only how sure it is changes.
+    So the plain model predicts the same after mending; only how sure it is changes. With several labels, shape
+    (n, labels), these are their log-probabilities.
     """
+    if target.ndim == 2:
+        return _logs(target)
     share = np.clip(target, SMALLEST, 1 - SMALLEST)
     return np.asarray(np.log(share / (1 - share))[:, None])
 
@@ -34,8 +40,12 @@ def member_columns(members: FloatArray, target: FloatArray) -> FloatArray:
     With the latter, the groups' shares are right at every score, not on the whole only: rates above a threshold
     depend on that.
     """
-    logs = np.log(np.clip(members, SMALLEST, 1.0))
-    return np.column_stack([logs - logs.mean(axis=1, keepdims=True), target_columns(target)])
+    return np.column_stack([_logs(members), target_columns(target)])
+
+
+def _logs(probabilities: FloatArray) -> FloatArray:
+    logs = np.log(np.clip(probabilities, SMALLEST, 1.0))
+    return np.asarray(logs - logs.mean(axis=1, keepdims=True))
 
 
 def mended(
@@ -109,15 +119,46 @@ def _loss(probabilities: FloatArray, labels: BoolArray | IntArray, weight: Float
     return -float(weight @ np.log(own)) / float(weight.sum())
 
 
+@dataclass(frozen=True)
+class Sharpened:
+    """Mends the probabilities of several labels by one factor of their logarithms: their order stays as it is."""
+
+    factor: float
+
+    @classmethod
+    def found(cls, given: FloatArray, labels: IntArray, weight: FloatArray) -> Sharpened | None:
+        """The factor with the least log loss, or None if it does not pay on folds of its own."""
+        if not can_mend(labels, given.shape[1]):
+            return None
+        columns, chances = target_columns(given), np.empty_like(given)
+        for others, fold in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(columns, labels):
+            chances[fold] = cls._of(columns[others], labels[others], weight[others]).predict_proba(columns[fold])
+        if _loss(chances, labels, weight) >= _loss(given, labels, weight):
+            return None
+        return cls._of(columns, labels, weight)
+
+    @classmethod
+    def _of(cls, columns: FloatArray, labels: IntArray, weight: FloatArray) -> Sharpened:
+        def loss(log_factor: float) -> float:
+            return _loss(softmax(np.exp(log_factor) * columns, axis=1), labels, weight)
+
+        return cls(float(np.exp(minimize_scalar(loss, bounds=(-np.log(STRONGEST), np.log(STRONGEST))).x)))
+
+    def predict_proba(self, columns: FloatArray) -> FloatArray:
+        """The mended probabilities, given the columns of :func:`target_columns`."""
+        return np.asarray(softmax(self.factor * columns, axis=1))
+
+
 def mended_members(
-    joint: Joint, target: FloatArray, positive: BoolArray, group: IntArray, weight: FloatArray
-) -> dict[str, Any]:
+    joint: Joint, target: FloatArray, label: BoolArray | IntArray, group: IntArray, weight: FloatArray
+) -> dict[Population, Any]:
     """What mends the probabilities of the groups in each population, where that pays.
 
-    `target` has the mended probabilities of the label, and `group` codes, -1 where the group is unknown.
+    `target` has the mended probabilities of the label, `label` is as in :func:`fairalm.frontier.joint.in_population`,
+    and `group` has codes, -1 where the group is unknown.
     """
     found = {}
     for population, members in joint.members.items():
-        own = in_population(population, positive) & (group >= 0)
+        own = in_population(population, label) & (group >= 0)
         found[population] = mended(member_columns(members[own], target[own]), members[own], group[own], weight[own])
     return {population: model for population, model in found.items() if model is not None}

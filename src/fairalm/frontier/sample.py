@@ -93,3 +93,11 @@ class Sample:
         rates, n = cells.means(np.vstack([self.counts, losses]))[0], self.sizes(cells)
         smooth = (n * rates + 1) / (n + 2)  # none out of three is not certainty
         return rates, np.where(n < TOO_FEW, np.inf, smooth * (1 - smooth) / n)
+
+    def correction(self, cells: Cells, estimated: FloatArray, accepted: FloatArray) -> FloatArray:
+        """By how much observed rates correct the estimated ones, as far as chance allows; arguments as above.
+
+        A difference that could be chance is shrunk: by half if it is as large as one standard error.
+        """
+        observed, variance = self.observed(cells, accepted)
+        return np.asarray((observed - estimated) ** 3 / ((observed - estimated) ** 2 + variance))

@@ -49,7 +49,7 @@ def _solved(program: Program, start: FloatArray, width: float, accuracy: float) 
         sums = chosen @ program.parts
         within = program.parts[abs(margins) < width]
         curvature = within.T @ within / (2 * width)
-        step = _step(limits, bounds, sums, prices, curvature)
+        step = newton_step(limits, bounds, sums, prices, curvature)
         if step is None:
             return None
         new_prices = step @ limits
@@ -70,7 +70,7 @@ def _chosen(margins: FloatArray, width: float) -> FloatArray:
     return np.clip(0.5 - margins / (2 * width), 0.0, 1.0)
 
 
-def _step(
+def newton_step(
     limits: FloatArray, bounds: FloatArray, sums: FloatArray, prices: FloatArray, curvature: FloatArray
 ) -> FloatArray | None:
     """The multipliers at which limits and prices agree, if sums fall with prices as the curvature says."""

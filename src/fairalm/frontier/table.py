@@ -13,7 +13,7 @@ from fairalm.arrays import BoolArray
 from fairalm.constraints import Constraint
 from fairalm.frontier.point import Point
 from fairalm.frontier.sample import Sample
-from fairalm.measures import GroupRates, measure_of
+from fairalm.measures import GroupRates, LabelRates, Measure, measure_of
 from fairalm.measures.rates import count
 
 
@@ -56,10 +56,14 @@ def baseline_table(constraints: Sequence[Constraint], sample: Sample) -> pd.Data
     )
 
 
-def _figures(rates: GroupRates, constraints: Sequence[Constraint]) -> dict[str, Any]:
-    error = measure_of("error", rates)
+def worst_gap(constraints: Sequence[Constraint], rates: GroupRates | LabelRates) -> Measure:
+    """The largest of the constraints' gaps."""
     gaps = [measure_of(constraint, rates) for constraint in constraints]
-    gap = max(gaps, key=lambda gap: -1.0 if gap.value is None else gap.value)
+    return max(gaps, key=lambda gap: -1.0 if gap.value is None else gap.value)
+
+
+def _figures(rates: GroupRates, constraints: Sequence[Constraint]) -> dict[str, Any]:
+    error, gap = measure_of("error", rates), worst_gap(constraints, rates)
     figures: dict[str, Any] = {}
     for name, measure in (("error", error), ("gap", gap)):
         figures |= {name: measure.value, f"{name}_low": measure.low, f"{name}_high": measure.high}

@@ -69,7 +69,7 @@ class TradeOff:
         """Solve for all points of the curve, each beginning where the one before ended."""
         points: list[Point] = []
         new = cls(sample, constraints, target, points, [])
-        name, values = _varied(constraints)
+        name, values = varied(constraints)
         near = None
         for value in values:
             change: dict[str, Any] = {name: value}
@@ -96,7 +96,7 @@ class TradeOff:
     @property
     def table(self) -> pd.DataFrame:
         """One row per tolerance, or per ratio."""
-        name, values = _varied(self.constraints)
+        name, values = varied(self.constraints)
         return curve_table(name, values, self.points, self.figures, self.sample)
 
     def at(
@@ -112,13 +112,7 @@ class TradeOff:
     ) -> Point:
         """The point asked for: one of the curve, or a new one that begins at the nearest."""
         constraints = self.constraints if constraint is None else as_constraints(constraint)
-        if tol is not None and ratio is not None:
-            raise InputError(
-                "Pass {tol} or {ratio}, not both: one bounds a difference, the other a ratio.", tol=None, ratio=None
-            )
-        if tol is not None or ratio is not None:
-            changes: dict[str, Any] = {"ratio": ratio} if tol is None else {"tol": tol, "ratio": None}
-            constraints = tuple(replace(own, **changes) for own in constraints)
+        constraints = bounded(constraints, tol, ratio)
         for own in constraints:
             if own.target is not None and own.target != self.target:
                 raise InputError(
@@ -130,38 +124,58 @@ class TradeOff:
                 return point
         alike: list[Point] = []
         if asked.acceptance is None and asked.floor is None:  # the same limits as those of the curve, in the same order
-            alike = [point for point in self.points if _kinds(point.asked) == _kinds(asked)]
-        alike.sort(key=lambda point: _distance(point.asked, asked))
+            alike = [point for point in self.points if kinds_of(point.asked.constraints) == kinds_of(asked.constraints)]
+        alike.sort(key=lambda point: distance(point.asked.constraints, asked.constraints))
         if len(alike) < 2:
             return self._frontier.point(asked)
         near, other = alike[:2]
-        apart, gone = (_distance(point.asked, near.asked) for point in (other, replace(near, asked=asked)))
-        guess = near.between(other, gone / apart) if _distance(other.asked, asked) < apart else None
+        apart, gone = (distance(own.constraints, near.asked.constraints) for own in (other.asked, asked))
+        guess = (
+            near.between(other, gone / apart) if distance(other.asked.constraints, asked.constraints) < apart else None
+        )
         return self._frontier.point(asked, near, guess, REACH if guess is None else LEAST_REACH)
 
     def figures_of(self, point: Point) -> dict[str, Any]:
         """Error, gap and the rates of every group at a point, out of fold; warns of a limit that ties miss."""
-        if point.excess > MISSED:
-            text = (
-                f"The classifier misses a limit by {100 * point.excess:.1f} points: for {100 * point.ties:.1f} % of the"
-                " rows both predictions cost the same, and it can only predict them alike. Choose an estimator with"
-                " finer probabilities, such as boosting in place of a single tree."
-            )
-            warnings.warn(ToleranceWarning(text), stacklevel=3)
+        warn_if_missed(point.excess, point.ties)
         known = [figures for own, figures in zip(self.points, self.figures, strict=True) if own is point]
         return dict(known[0]) if known else figures_of(point, self.sample)
 
 
-def _varied(constraints: tuple[Constraint, ...]) -> tuple[str, list[float]]:
+def bounded(constraints: tuple[Constraint, ...], tol: float | None, ratio: float | None) -> tuple[Constraint, ...]:
+    """The constraints with another tolerance, or another ratio, if one is given."""
+    if tol is not None and ratio is not None:
+        raise InputError(
+            "Pass {tol} or {ratio}, not both: one bounds a difference, the other a ratio.", tol=None, ratio=None
+        )
+    if tol is None and ratio is None:
+        return constraints
+    changes: dict[str, Any] = {"ratio": ratio} if tol is None else {"tol": tol, "ratio": None}
+    return tuple(replace(own, **changes) for own in constraints)
+
+
+def warn_if_missed(excess: float, ties: float) -> None:
+    """Warn if a rule exceeds a limit because of ties."""
+    if excess > MISSED:
+        text = (
+            f"The classifier misses a limit by {100 * excess:.1f} points: for {100 * ties:.1f} % of the rows several"
+            " predictions cost the same, and it can only predict them alike. Choose an estimator with finer"
+            " probabilities, such as boosting in place of a single tree."
+        )
+        warnings.warn(ToleranceWarning(text), stacklevel=4)
+
+
+def varied(constraints: tuple[Constraint, ...]) -> tuple[str, list[float]]:
     """What varies along the curve, "tol" or "ratio", and its values."""
     name = "tol" if constraints[0].ratio is None else "ratio"
     return name, [value / 100 for value in (TOLERANCES if name == "tol" else RATIOS)]
 
 
-def _kinds(asked: Asked) -> list[Any]:
-    return [(type(one), one.ratio is None, one.reference, one.one_sided) for one in asked.constraints]
+def kinds_of(constraints: tuple[Constraint, ...]) -> list[Any]:
+    """What they compare, whatever their tolerances."""
+    return [(type(one), one.ratio is None, one.reference, one.one_sided) for one in constraints]
 
 
-def _distance(one: Asked, other: Asked) -> float:
-    pairs = zip(one.constraints, other.constraints, strict=True)
-    return sum(abs(a.tol - b.tol) + abs((a.ratio or 0) - (b.ratio or 0)) for a, b in pairs)
+def distance(one: tuple[Constraint, ...], other: tuple[Constraint, ...]) -> float:
+    """How far the tolerances and ratios of constraints of the same kinds are from each other."""
+    return sum(abs(a.tol - b.tol) + abs((a.ratio or 0) - (b.ratio or 0)) for a, b in zip(one, other, strict=True))

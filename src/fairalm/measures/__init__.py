@@ -28,6 +28,7 @@ from fairalm.measures.intervals import (
     rate_interval,
     ratio_interval,
 )
+from fairalm.measures.labels import LabelRates, label_rates
 from fairalm.measures.measure import Measure, people_to_settle
 from fairalm.measures.rates import RATES, GroupRates, group_rates
 from fairalm.measures.scorers import make_gap_scorer
@@ -41,6 +42,7 @@ __all__ = [
     "Changes",
     "Counts",
     "GroupRates",
+    "LabelRates",
     "Measure",
     "Tally",
     "bin_scores",
@@ -60,6 +62,7 @@ __all__ = [
     "fpr_gap",
     "group_rates",
     "holm",
+    "label_rates",
     "limit_of",
     "make_gap_scorer",
     "measure_all",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +59,15 @@ class ComparedCells:
             raise no_such("group", definition.reference, rates.names)
         about = (definition.kind, definition.reference, len(attributes), events)
         return cls(*about, np.stack(names), *tables)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ComparedCells]) -> ComparedCells:
+        """The lines of several tables of the same groups, one after the other."""
+        tables = [[getattr(part, name) for part in parts] for name in ("groups", "rows", "rates", "k", "n")]
+        events = tuple(event for part in parts for event in part.events)
+        first = parts[0]
+        about = (first.kind, first.reference, first.n_attributes, events)
+        return cls(*about, *(np.concatenate(table) for table in tables))
 
     @property
     def pairs(self) -> BoolArray:

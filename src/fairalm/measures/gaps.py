@@ -13,13 +13,14 @@ from fairalm.exceptions import InputError
 from fairalm.measures.compared import ComparedCells
 from fairalm.measures.definitions import MEASURES, Definition, definition_of
 from fairalm.measures.intervals import range_interval, rate_interval, ratio_interval
+from fairalm.measures.labels import LabelRates, rates_of_labels
 from fairalm.measures.measure import Measure
-from fairalm.measures.rates import GroupRates, group_rates
+from fairalm.measures.rates import GroupRates
 
 
 def measure_of(
     which: str | Constraint | type[Constraint] | Definition,
-    rates: GroupRates,
+    rates: GroupRates | LabelRates,
     *,
     level: float = 0.95,
     train: bool = False,
@@ -31,8 +32,9 @@ def measure_of(
     ----------
     which : str or Constraint
         A key of ``MEASURES``, or a constraint, built in or your own: the largest difference of its rates.
-    rates : GroupRates
-        The counts, from :func:`group_rates`.
+    rates : GroupRates or LabelRates
+        The counts, from :func:`group_rates`; of several labels, from :func:`label_rates`. Then an error is a wrong
+        label, and of all other measures the worst over the labels counts, each against the rest.
     level : float
         Nominal coverage of the interval.
     train : bool
@@ -43,6 +45,7 @@ def measure_of(
 
     Examples
     --------
+    >>> from fairalm.measures import group_rates
     >>> rates = group_rates([1, 1, 1, 0], [1, 0, 1, 1], sensitive_features=["a", "a", "a", "b"])
     >>> print(measure_of("deo", rates))
     undefined (0 rows in b, y=1)
@@ -50,7 +53,7 @@ def measure_of(
     if n_models < 1:
         raise InputError(f"`n_models` must be 1 or more; got {n_models!r}.")
     definition = which if isinstance(which, Definition) else definition_of(which)
-    cells = ComparedCells.of(definition, rates)
+    cells = _cells_of(definition, rates)
     undefined = cells.why_undefined()
     value = low = high = signed = None
     if not undefined:
@@ -58,13 +61,24 @@ def measure_of(
         if not train:
             low, high = _chosen_interval(cells, level, n_models)
     note = undefined or cells.note()
+    n_rows = cells.n_rows
+    if isinstance(rates, LabelRates):  # of all rows, the cells of each label may have each
+        n_rows = min(n_rows, int(rates.right.pooled.counts("error")[1][0]))
     return Measure(
-        definition.name, value, low, high, cells.n_rows, cells.n_min, signed, note, "train" if train else "heldout"
+        definition.name, value, low, high, n_rows, cells.n_min, signed, note, "train" if train else "heldout"
     )
 
 
+def _cells_of(definition: Definition, rates: GroupRates | LabelRates) -> ComparedCells:
+    if isinstance(rates, GroupRates):
+        return ComparedCells.of(definition, rates)
+    if set(definition.rates) == {"error"}:  # of any label
+        return ComparedCells.of(definition, rates.right)
+    return ComparedCells.joined([ComparedCells.of(definition, own) for own in rates.each.values()])
+
+
 def measures_of(
-    rates: GroupRates, *, level: float = 0.95, train: bool = False, constraint: Constraint | None = None
+    rates: GroupRates | LabelRates, *, level: float = 0.95, train: bool = False, constraint: Constraint | None = None
 ) -> dict[str, Measure]:
     """Compute every registered measure from counts, and that of your own `constraint`; see :func:`measure_of`."""
     measures = {name: measure_of(name, rates, level=level, train=train) for name in MEASURES}
@@ -87,7 +101,9 @@ def measure_all(
 ) -> dict[str, Measure]:
     """Compute every registered measure, and that of your own `constraint`, from labels and predictions.
 
-    `level` and `train` are those of :func:`measure_of`, the other parameters those of :func:`group_rates`.
+    `level` and `train` are those of :func:`measure_of`, the other parameters those of :func:`group_rates`. With more
+    than two labels, gaps and ratios are the worst over the labels, or over those that `target` names; each is
+    compared against the rest.
 
     Examples
     --------
@@ -101,8 +117,14 @@ def measure_all(
     >>> columns = {"sex": sex, "age": ["old"] * 20 + ["young"] * 60}
     >>> print(measure_all(y_true, y_pred, sensitive_features=columns, attributes="separate")["deo"])
     50.0 % [19.3, 70.7]
+
+    Three labels; the gap of selection rates is the worst of the three:
+
+    >>> grade = ["low", "mid", "high", "mid"] * 20
+    >>> print(measure_all(grade, grade, sensitive_features=sex)["ddp"])
+    100.0 % [82.4, 100.0]
     """
-    rates = group_rates(
+    rates = rates_of_labels(
         y_true,
         y_pred,
         sensitive_features=sensitive_features,
@@ -144,7 +166,7 @@ class MeasureFunction:
             if MEASURES[self.name].kind != "overall":
                 raise InputError(f"`sensitive_features` is missing: {self.name} compares groups, one value per row.")
             sensitive_features = np.zeros(len(y_true), dtype=np.int64)
-        rates = group_rates(
+        rates = rates_of_labels(
             y_true, y_pred, sensitive_features=sensitive_features, target=target, sample_weight=sample_weight
         )
         return measure_of(self.name, rates, level=level, train=train)

@@ -185,7 +185,7 @@ def binarize(y_true: Any, y_pred: Any, *, target: Any = None) -> tuple[BoolArray
     >>> binarize(["yes", "yes"], ["yes", "no"])
     (array([ True,  True]), array([ True, False]), 'yes')
     """
-    true, pred = _column(y_true, "y_true"), _column(y_pred, "y_pred")
+    true, pred = column_of(y_true, "y_true"), column_of(y_pred, "y_pred")
     if len(true) != len(pred):
         raise InputError(f"y_pred has {len(pred)} rows, y_true has {len(true)}: pass one prediction per row.")
     values = {value for column in (true, pred) for value in pd.unique(column).tolist()}
@@ -198,15 +198,17 @@ def binarize(y_true: Any, y_pred: Any, *, target: Any = None) -> tuple[BoolArray
     if len(labels) > 2:
         shown = ", ".join(repr(value) for value in labels[:5]) + (", ..." if len(labels) > 5 else "")
         raise InputError(
-            f"Only two labels are supported; y_true, y_pred and target have {len(labels)} ({shown}):"
-            " pass predicted labels, not scores, and choose one label against the rest."
+            f"Only two labels are supported here; y_true, y_pred and target have {len(labels)} ({shown}):"
+            " pass predicted labels, not scores. Of several labels, measure_all and label_rates compare each"
+            " against the rest."
         )
     if target is None:
         target = _default_target(labels)
     return true == target, pred == target, target
 
 
-def _column(values: Any, name: str) -> npt.NDArray[Any]:
+def column_of(values: Any, name: str) -> npt.NDArray[Any]:
+    """Labels as an array, after refusing missing ones."""
     column = np.asarray(values)
     if column.ndim != 1:
         raise InputError(f"{name} must be one column; got shape {column.shape}.")

@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from fairalm.constraints import Constraint
 from fairalm.measures.definitions import definition_of
 from fairalm.measures.gaps import measure_of
-from fairalm.measures.rates import group_rates
+from fairalm.measures.labels import rates_of_labels
 
 
 class GapScorer(BaseEstimator):  # type: ignore[misc]
@@ -27,9 +27,10 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
         self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
         """Predict `X` and compare with `y`; routing reads the signature of a method of this name."""
-        target = getattr(estimator, "classes_", [None])[-1] if self.target is None else self.target
+        classes, target = getattr(estimator, "classes_", [None]), self.target
+        target = classes[-1] if target is None and len(classes) <= 2 else target
         predicted, given = estimator.predict(X), {"target": target, "sample_weight": sample_weight}
-        rates = group_rates(y, predicted, sensitive_features=sensitive_features, **given)
+        rates = rates_of_labels(y, predicted, sensitive_features=sensitive_features, **given)
         value = measure_of(self.measure, rates, train=True).value  # no interval
         sign = 1.0 if definition_of(self.measure).kind == "ratio" else -1.0
         return math.nan if value is None else 0.0 + sign * value  # 0.0, not -0.0
@@ -48,7 +49,8 @@ def make_gap_scorer(measure: str | Constraint, *, target: Any = None) -> GapScor
     measure : str or Constraint
         As in :func:`measure_of`, for example "deo".
     target : object, optional
-        The label that counts as positive; by default the estimator's last class.
+        The label that counts as positive; by default the estimator's last class. Of more than two, the label or labels
+        that are compared; by default all.
 
     Examples
     --------

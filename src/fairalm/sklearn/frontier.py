@@ -14,18 +14,23 @@ from sklearn.utils import check_random_state
 from sklearn.utils._tags import get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from fairalm._validation import Attributes, Groups, check_binary, check_same_index
+from fairalm._validation import Attributes, Groups, check_same_index
 from fairalm.arrays import FloatArray
 from fairalm.constraints import Constraint
 from fairalm.datasets import stratified_folds
 from fairalm.exceptions import InputError, LevellingDownWarning, NoBetterThanConstantWarning
-from fairalm.frontier.joint import Joint, populations_of
+from fairalm.frontier.joint import Joint
+from fairalm.frontier.multiclass.asked import refuse_costs, refuse_one_target
+from fairalm.frontier.multiclass.sample import LabelSample
+from fairalm.frontier.multiclass.table import label_baselines
+from fairalm.frontier.multiclass.trade_off import LabelTradeOff
 from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import baseline_table
 from fairalm.frontier.trade_off import TradeOff, as_constraints
 from fairalm.inputs import check_X, check_y, weights_to_fit
 from fairalm.parameters import ConstrainedEstimator
 from fairalm.result import GroupChange
+from fairalm.sklearn.coded_labels import CodedLabels
 from fairalm.sklearn.label_and_group import check_has_probabilities, cross_fit, find_mending, mend
 from fairalm.sklearn.labelled_rows import LabelledRows, UnknownGroups, read_groups
 from fairalm.sklearn.plug_in import PlugInClassifier
@@ -45,7 +50,8 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
     constraint : Constraint, str, or a list of them, optional
         What `predict` must meet; ``EqualOpportunity()`` if left out. :meth:`at` can ask for others that compare rates
         among the same people: those with the target label (equal opportunity), those without (predictive equality),
-        both (equalized odds, error parity) or everyone (demographic parity). List several to have them all.
+        both (equalized odds, error parity) or everyone (demographic parity). List several to have them all. With more
+        than two labels, each is compared against the rest, or those that the constraint names in `target`.
     membership : classifier or pipeline, optional
         Learns the group; another copy of `estimator` if left out. From rows of one label or, if `mend` and the first
         fold finds it better, from all rows.
@@ -71,7 +77,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         The trade-off: one row per tolerance, with error, gap and rates of every group out of fold, intervals, and the
         certificate.
     baselines_ : DataFrame
-        The same figures of the plain model, out of fold, and of the two constants.
+        The same figures of the plain model, out of fold, and of the constants.
     model_ : PlugInClassifier
         What `predict` uses: the point for `constraint`, or the one that :meth:`use` chose.
     estimator_ : fitted estimator
@@ -142,7 +148,8 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         X : array or data frame of shape (n, features)
             What the estimator takes.
         y : array of shape (n,)
-            Two labels.
+            Two labels or more. Of more than two, those that `constraint` names as its target, or all, are compared
+            between the groups, each against the rest.
         sensitive_features : array, Series, data frame or dict of columns
             The protected attribute, one value per row.
         group_probabilities : array or data frame of shape (n, groups)
@@ -151,7 +158,6 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
             How many people each row stands for.
         """
         constraints = as_constraints(self.constraint)
-        populations = populations_of(constraints)
         template = self._template()
         membership = template if self.membership is None else self.membership
         check_has_probabilities("estimator", template)
@@ -170,27 +176,35 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         self.classes_ = np.unique(y)
         settings: Any = {"missing": self.missing, "merge_below": self.merge_below, "attributes": self.attributes}
         groups, known = read_groups(sensitive_features, group_probabilities, len(y), **settings)
-        positive, classes = check_binary(y, target=constraints[0].target)
+        labels = CodedLabels.of(y, self.classes_, constraints)
         weight = None if sample_weight is None else weights_to_fit(sample_weight, len(y))
-        rows = LabelledRows(X, positive, y, known, groups.n_groups, weight)
+        rows = LabelledRows(X, labels.code, y, known, groups.n_groups, weight)
         if self.missing == "drop" and not rows.known.all():
             rows = rows.part(np.flatnonzero(rows.known))
-        rows.check(constraints, groups, classes)
+        for code, both in labels.compared.items():
+            rows.check(constraints, groups, both, code)
         rng = check_random_state(self.random_state)
         most_likely = (rows.group if rows.group.ndim == 1 else rows.group.argmax(axis=1)).astype(np.int64)
-        fold = stratified_folds(rows.positive, most_likely, self.n_folds, rng)
+        fold = stratified_folds(rows.label_code, most_likely, self.n_folds, rng)
         how: Any = {"n_jobs": self.n_jobs, "mend": self.mend}
-        fitted = cross_fit(rows, fold, template, membership, populations, classes[1], **how)
+        fitted = cross_fit(rows, fold, template, membership, labels.populations, labels.target, **how)
         joint, self._model, self.n_oracle_calls_ = fitted
-        plain = joint.target > 0.5 if self.classes_[1] == classes[1] else joint.target >= 0.5
+        plain = labels.plain(joint.target, self.classes_)
         if self.mend:
             self._model.mend_target, self._model.mend_members = find_mending(joint, rows)
             joint = mend(joint, self._model.mend_target, self._model.mend_members)
         self.groups_ = groups.labels
         self.estimator_ = self._model.estimator
-        self._trade_off = TradeOff.of(_sample(joint, plain, rows, groups), constraints, classes[1])
+        self._trade_off: TradeOff | LabelTradeOff
+        if labels.is_several:
+            several = _label_sample(joint, plain, rows, groups, self.classes_)
+            self._trade_off = LabelTradeOff.of(several, constraints)
+            self.baselines_ = label_baselines(constraints, several, self._trade_off.targets)
+        else:
+            sample = _sample(joint, plain, rows, groups)
+            self._trade_off = TradeOff.of(sample, constraints, labels.target)
+            self.baselines_ = baseline_table(constraints, sample)
         self.frontier_ = self._trade_off.table
-        self.baselines_ = baseline_table(constraints, self._trade_off.sample)
         return self.use()
 
     def at(
@@ -202,6 +216,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         acceptance: float | None = None,
         cost_fp: float = 1.0,
         cost_fn: float = 1.0,
+        costs: Any = None,
         floor: Literal["plain"] | float | None = None,
     ) -> PlugInClassifier:
         """A fitted classifier for what is asked, without another fit.
@@ -216,23 +231,27 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
             Share of all rows that is predicted as the target.
         cost_fp, cost_fn : float
             What it costs to predict the target where it is wrong, and not to predict it where it is right.
+        costs : array of shape (labels, labels), optional
+            More than two labels: what it costs to predict a label (column) where another one (row) is right, both in
+            the order of `classes_`; 1 for each mistake if left out.
         floor : "plain" or float, optional
             No levelling down: no group's share predicted as the target (for equal opportunity and equalized odds, its
-            true positive rate) may fall below the plain model's, or below this number.
+            true positive rate) may fall below the plain model's, or below this number. `acceptance`, `cost_fp`,
+            `cost_fn` and `floor` are for two labels.
         """
         check_is_fitted(self, "_trade_off")
-        point = self._trade_off.at(
-            tol=tol,
-            ratio=ratio,
-            constraint=constraint,
-            acceptance=acceptance,
-            cost_fp=cost_fp,
-            cost_fn=cost_fn,
-            floor=floor,
-        )
+        asked: Any = {"tol": tol, "ratio": ratio, "constraint": constraint}
+        one_target = {"acceptance": acceptance, "cost_fp": cost_fp, "cost_fn": cost_fn, "floor": floor}
+        trade_off: Any = self._trade_off
+        if isinstance(trade_off, LabelTradeOff):
+            refuse_one_target(one_target)
+            point = trade_off.at(**asked, costs=costs)
+        else:
+            refuse_costs(costs)
+            point = trade_off.at(**asked, **one_target)
         classifier = PlugInClassifier(self._model, point.rule, self.classes_)
         classifier.cost_, classifier.bound_, classifier.certificate_ = point.cost, point.bound, point.certificate
-        classifier.figures_ = self._trade_off.figures_of(point)
+        classifier.figures_ = trade_off.figures_of(point)
         classifier.error_, classifier.gap_ = classifier.figures_["error"], classifier.figures_["gap"]
         return classifier
 
@@ -248,14 +267,15 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         """Warn if every group loses, or if predicting the same for every row is no worse."""
         names, ours = self._trade_off.sample.groups.compared, self.model_.figures_
         plain, *constants = self.baselines_.to_dict("records")
-        tpr, selection = (
-            np.array([[row[f"{rate}_{name}"] for name in names] for row in (plain, ours)])
-            for rate in ("tpr", "selection")
-        )
-        change = GroupChange(tpr, selection, np.array([plain["selection"], ours["selection"]]))
-        if text := change.levelling_down(names):
-            way = " {floor} keeps every group's rate up, at a price in error; or choose a larger {tol}."
-            warnings.warn(LevellingDownWarning(text + way, floor="plain", tol=None), stacklevel=3)
+        if not isinstance(self._trade_off, LabelTradeOff):  # of several labels, one that is predicted less is not worse
+            tpr, selection = (
+                np.array([[row[f"{rate}_{name}"] for name in names] for row in (plain, ours)])
+                for rate in ("tpr", "selection")
+            )
+            change = GroupChange(tpr, selection, np.array([plain["selection"], ours["selection"]]))
+            if text := change.levelling_down(names):
+                way = " {floor} keeps every group's rate up, at a price in error; or choose a larger {tol}."
+                warnings.warn(LevellingDownWarning(text + way, floor="plain", tol=None), stacklevel=3)
         if ours["error"] >= (constant := min(row["error"] for row in constants)):
             text = (
                 f"The fair model is wrong for {100 * ours['error']:.1f} % of the rows out of fold; to predict the same"
@@ -270,7 +290,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         return self.model_.predict(check_X(self, X, reset=False))
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Positive where the second label is predicted."""
+        """Positive where the second label is predicted; of more than two, a column for each, the largest for it."""
         check_is_fitted(self)
         return self.model_.decision_function(check_X(self, X, reset=False))
 
@@ -280,8 +300,15 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self._template()).input_tags
-        tags.classifier_tags.multi_class = False
         return tags
+
+
+def _label_sample(joint: Joint, plain: Any, rows: LabelledRows, groups: Groups, labels: Any) -> LabelSample:
+    """The rows of several labels that the program is solved on, those whose group is known."""
+    known, weight = rows.known, np.ones(len(rows.known)) if rows.weight is None else rows.weight
+    names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
+    of_row: Any = (rows.label_code[known], labels.tolist(), rows.group[known], names, weight[known])
+    return LabelSample(joint.take(known), plain[known], *of_row)
 
 
 def _sample(joint: Joint, plain: Any, rows: LabelledRows, groups: Groups) -> Sample:
@@ -289,5 +316,7 @@ def _sample(joint: Joint, plain: Any, rows: LabelledRows, groups: Groups) -> Sam
     known = rows.known
     weight = np.ones(len(known)) if rows.weight is None else rows.weight
     names = Groups(np.empty(0, dtype=np.int64), groups.labels, groups.attributes)
-    sample = Sample(joint.take(known), plain[known], rows.positive[known], rows.group[known], names, weight[known])
+    sample = Sample(
+        joint.take(known), plain[known], rows.label_code[known].astype(bool), rows.group[known], names, weight[known]
+    )
     return sample if known.all() else replace(sample, unknown=joint.take(~known), unknown_weight=weight[~known])

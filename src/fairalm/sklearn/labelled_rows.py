@@ -14,7 +14,7 @@ from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.cells import Compared
 from fairalm.constraints import Constraint, check_cells
 from fairalm.exceptions import InputError
-from fairalm.frontier.joint import in_population
+from fairalm.frontier.joint import EVERYONE, Population, in_population
 from fairalm.frontier.limits import check_comparable
 
 UnknownGroups = Literal["error", "unknown", "drop", "group"]
@@ -28,7 +28,7 @@ class LabelledRows:
     """
 
     X: Any
-    positive: BoolArray
+    label_code: BoolArray | IntArray  # whether the label is the target or, with several labels, its place among them
     labels: Any  # as the estimator is given them
     group: IntArray | FloatArray
     n_groups: int
@@ -38,28 +38,31 @@ class LabelledRows:
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
         X, group = _safe_indexing(self.X, index), self.group[index]
-        return LabelledRows(X, self.positive[index], self.labels[index], group, self.n_groups, weight)
+        return LabelledRows(X, self.label_code[index], self.labels[index], group, self.n_groups, weight)
 
     @property
     def known(self) -> BoolArray:
         """Which rows have a group."""
         return np.asarray(self.group >= 0 if self.group.ndim == 1 else np.isfinite(self.group).all(axis=1))
 
-    def of(self, population: str) -> IntArray:
+    def of(self, population: Population) -> IntArray:
         """Rows with a group that belong to a population."""
-        return np.flatnonzero(self.known & in_population(population, self.positive))
+        return np.flatnonzero(self.known & in_population(population, self.label_code))
 
-    def check(self, constraints: Sequence[Constraint], groups: Groups, classes: tuple[Any, Any]) -> None:
-        """Refuse groups that cannot be compared: no such reference, empty cells; warn of small cells."""
+    def check(self, constraints: Sequence[Constraint], groups: Groups, classes: tuple[Any, Any], target: Any) -> None:
+        """Refuse groups that cannot be compared: no such reference, empty cells; warn of small cells.
+
+        `target` is the code of the target among all labels' codes.
+        """
         compared = Compared(groups.membership, groups.blocks) if groups.attributes else None
         row, code, weight = self.by_group()
         if weight is not None:
             row, code = row[weight > 0], code[weight > 0]
         for constraint in constraints:
             check_comparable(constraint, groups.compared)
-            check_cells(constraint, self.positive[row], code, groups.compared, classes, compared)
+            check_cells(constraint, self.label_code[row] == target, code, groups.compared, classes, compared)
 
-    def by_group(self, population: str = "everyone") -> tuple[IntArray, IntArray, FloatArray | None]:
+    def by_group(self, population: Population = EVERYONE) -> tuple[IntArray, IntArray, FloatArray | None]:
         """Rows of a population, their groups and weights; one of uncertain group counts for each by its probability."""
         known = self.of(population)
         if self.group.ndim == 1:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from fairalm.arrays import FloatArray
+from fairalm.frontier.multiclass.rule import LabelRule
 from fairalm.frontier.rule import Rule
 from fairalm.sklearn.label_and_group import LabelAndGroupModel
 
@@ -20,10 +21,10 @@ class PlugInClassifier(ClassifierMixin, BaseEstimator):
     ----------
     model : LabelAndGroupModel
         The fitted classifiers of label and group.
-    rule : Rule
-        The table of weights.
+    rule : Rule or LabelRule
+        The table of weights; the latter for more than two labels.
     classes : array
-        The two labels.
+        The labels.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class PlugInClassifier(ClassifierMixin, BaseEstimator):
         below, and how far this one may be from the best.
     """
 
-    def __init__(self, model: LabelAndGroupModel, rule: Rule, classes: Any) -> None:
+    def __init__(self, model: LabelAndGroupModel, rule: Rule | LabelRule, classes: Any) -> None:
         self.model = model
         self.rule = rule
         self.classes = classes
@@ -55,12 +56,17 @@ class PlugInClassifier(ClassifierMixin, BaseEstimator):
         raise TypeError("A point of the frontier is not fitted by itself: fit a FrontierClassifier and call its at().")
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Positive where the second label is predicted."""
+        """Positive where the second label is predicted; of more than two, a column for each, the largest for it."""
+        if isinstance(self.rule, LabelRule):
+            below = -self.rule.margins(self.model.joint(X))
+            return below if len(self.classes) > 2 else below[:, 1] - below[:, 0]
         margins = self.rule.threshold - self.rule.margins(self.model.joint(X))
         return margins if self.classes[1] == self.model.target else -margins
 
     def predict(self, X: Any) -> Any:
         """Labels."""
+        if isinstance(self.rule, LabelRule):
+            return np.asarray(self.classes)[self.rule.predict(self.model.joint(X))]
         is_target = self.rule.predict(self.model.joint(X))
         second = is_target if self.classes[1] == self.model.target else ~is_target
         return np.asarray(self.classes)[second.astype(int)]
