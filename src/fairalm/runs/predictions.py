@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 import sklearn
-from fairalm.datasets import ParquetTable
+from fairalm.datasets import ParquetTable, plain_columns
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.files import LDA, METRICS, AnyPath, read_json, results_of
 from fairalm.manifest import check_manifest
@@ -46,13 +46,14 @@ def predict(
         the training table.
     """
     config, point = _config(run, choice)
-    frame = read_data(data, config["data_dir"], **_csv(config, csv))
+    frame = read_data(data, config["data_dir"], labels=config["protected"], **_csv(config, csv))
     _check_free(frame.columns, data)
     if config["estimator"] in IMAGE_NETS:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
-    check_columns(frame, config["features"], data)
-    return frame.assign(**_columns(_load(run, point, trusted), frame, config))
+    X = plain_columns(frame[[name for name in frame.columns if name in config["features"]]])
+    check_columns(X, config["features"], data)
+    return frame.assign(**_columns(_load(run, point, trusted), X, config))
 
 
 def predict_batches(
@@ -70,7 +71,7 @@ def predict_batches(
     _check_free(table.names, data)
     model, features = _load(run, point, trusted), [name for name in table.names if name in config["features"]]
     for part in table.tables():
-        frame = part.select(features).to_pandas()
+        frame = plain_columns(part.select(features).to_pandas())
         check_columns(frame, config["features"], data)
         for name, values in _columns(model, frame, config).items():
             part = part.append_column(name, [values])
