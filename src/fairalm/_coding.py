@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,23 @@ def group_name(label: Hashable) -> str:
     if isinstance(label, tuple):
         return " × ".join(str(part) for part in label)
     return str(label)
+
+
+def group_names(labels: Iterable[Hashable]) -> tuple[str, ...]:
+    """Texts for group labels, all different: where two would be the same, their parts are quoted.
+
+    >>> group_names([("a × b", "c"), ("a", "b × c"), ("a", "b")])
+    ("'a × b' × 'c'", "'a' × 'b × c'", 'a × b')
+    >>> group_names(["1", 1, 2])
+    ("'1'", '1', '2')
+    """
+    names = {label: group_name(label) for label in labels}
+    times = Counter(names.values())
+    for label, name in names.items():
+        if times[name] > 1:
+            parts = label if isinstance(label, tuple) else (label,)
+            names[label] = unused(" × ".join(map(repr, parts)), (own for own in names.values() if times[own] == 1))
+    return tuple(names.values())
 
 
 def unused(label: str, taken: Iterable[Any]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fairalm._coding import check_not_ids, cross, distinct, factorize, group_name, merge_small, object_frame, recode
+from fairalm._coding import check_not_ids, cross, distinct, factorize, group_names, merge_small, object_frame, recode
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.exceptions import InputError
 
@@ -124,7 +124,7 @@ class Groups:
     @property
     def names(self) -> tuple[str, ...]:
         """Labels as text, crossed ones joined by " × "."""
-        return tuple(group_name(label) for label in self.labels)
+        return group_names(self.labels)
 
     @property
     def sizes(self) -> IntArray:
@@ -147,7 +147,7 @@ class Groups:
         return tuple(
             Groups(
                 np.where(self.codes >= 0, attribute.of[self.codes], -1),
-                tuple(f"{attribute.name} = {label}" for label in attribute.labels),
+                tuple(f"{attribute.name} = {name}" for name in group_names(attribute.labels)),
                 rows=self.rows,
             )
             for attribute in self.attributes
@@ -161,7 +161,8 @@ class Groups:
     @property
     def compared(self) -> tuple[str, ...]:
         """Names of the groups of all attributes, one attribute after the other."""
-        return tuple(name for groups in self.apart for name in groups.names)
+        names = [name for groups in self.apart for name in groups.names]
+        return tuple(name + "*" * names[:place].count(name) for place, name in enumerate(names))
 
     @property
     def membership(self) -> FloatArray:
@@ -247,7 +248,7 @@ def encode_groups(
             check_not_ids(frame.columns[places], int(each[codes >= 0].sum()), len(labels))
         if len(labels) < min_groups:
             which = f" {frame.columns[places[0]]!r}" if n_columns > 1 else ""
-            only = ", ".join(repr(group_name(label)) for label in labels) or "none"
+            only = ", ".join(map(repr, group_names(labels))) or "none"
             raise InputError(
                 f"The protected attribute{which} has {len(labels)} group ({only}): at least {min_groups} are needed to"
                 " compare."

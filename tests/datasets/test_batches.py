@@ -131,5 +131,5 @@ def test_a_folder_without_files(tmp_path):
 
 def test_a_column_of_lists_has_no_values_to_count(tmp_path):
     pa.parquet.write_table(pa.table({"s": [[1], [2]]}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="Column 's' has type list<element: int64>: turn it into numbers or text"):
+    with pytest.raises(InputError, match="Column 's' has type list<element: int64>, which is neither numbers nor text"):
         next(open_table(tmp_path / "t.parquet").batches(["s"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,8 +47,11 @@ class Table(ABC):
         """Read these columns only; `numbers` is not coded."""
 
     @abstractmethod
-    def read(self, columns: Sequence[str], *, rows: int | None = None) -> pd.DataFrame:
-        """Read these columns into memory, of all rows or of a random sample of so many, in their order."""
+    def read(self, columns: Sequence[str], *, rows: int | None = None, labels: Collection[str] = ()) -> pd.DataFrame:
+        """Read these columns into memory, of all rows or of a random sample of so many, in their order.
+
+        The columns in `labels` name classes or groups: there, "01" in a .csv file is not the number 1.
+        """
 
     @abstractmethod
     def typed(self, column: str, values: Sequence[Any]) -> pd.Series[Any]:
@@ -74,7 +77,7 @@ class FrameTable(Table):
         """The only batch."""
         yield Batch(coded_columns(self.frame, columns), None if numbers is None else self.frame[numbers])
 
-    def read(self, columns: Sequence[str], *, rows: int | None = None) -> pd.DataFrame:
+    def read(self, columns: Sequence[str], *, rows: int | None = None, labels: Collection[str] = ()) -> pd.DataFrame:
         """Some of the columns."""
         frame = self.frame[list(columns)]
         return frame if rows is None or rows >= len(frame) else frame.iloc[sample_rows(len(frame), rows)]

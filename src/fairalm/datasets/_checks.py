@@ -67,8 +67,13 @@ def check_distinct(columns: list[str], name: str) -> None:
 
 
 def with_index(frame: pd.DataFrame) -> pd.DataFrame:
-    """The table with its index as a column, if that has a name."""
-    return frame.reset_index(drop=frame.index.name is None)
+    """The table with its index as a column, if that has a name; with several columns if the index has levels."""
+    if frame.index.nlevels > 1 and None in frame.index.names:
+        raise InputError(
+            f"The table has an index of {frame.index.nlevels} levels, not all with a name: name them, or save the table"
+            " after reset_index()."
+        )
+    return frame.reset_index(drop=frame.index.nlevels == 1 and frame.index.name is None)
 
 
 def schema_of(path: Path) -> Any:

@@ -66,7 +66,7 @@ class CsvFormat:
             with open_bytes(path) as raw:
                 self._check_text(raw.read(HEAD), path)
             with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding=self._codec, newline="") as text:
-                rows = (row for row in csv.reader(text, delimiter=self.sep) if row)
+                rows = (row for row in csv.reader(text, delimiter=self.sep) if "".join(row).strip() or len(row) > 1)
                 self._check_header(next(rows, []), next(rows, []), path)
             yield
         except InputError:

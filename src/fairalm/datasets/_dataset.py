@@ -12,7 +12,8 @@ import pandas as pd
 
 from fairalm._validation import check_binary, check_choice, encode_groups
 from fairalm.arrays import IntArray
-from fairalm.datasets._checks import check_frame
+from fairalm.datasets._checks import check_frame, with_index
+from fairalm.datasets._kinds import plain_columns
 from fairalm.exceptions import InputError
 
 WIDTH = 80
@@ -116,7 +117,7 @@ class Dataset(LabelledRows):
         (('age',), 'yes', [0, 1])
         """
         if not isinstance(frame, pd.DataFrame) and hasattr(frame, "to_pandas"):  # polars and pyarrow
-            frame = frame.to_pandas()
+            frame = with_index(frame.to_pandas())
         check_frame(frame, "The table")
         protected, drop = _as_tuple(protected), _as_tuple(drop)
         for column in (target, *protected, *drop):
@@ -130,9 +131,9 @@ class Dataset(LabelledRows):
         features = tuple(c for c in frame.columns if c not in roles)
         if not features:
             raise InputError("No column is left as a feature: all are target, protected or dropped.")
-        frame = frame[[c for c in frame.columns if c not in drop]].reset_index(drop=True)
+        frame = plain_columns(frame[[c for c in frame.columns if c not in drop]].reset_index(drop=True))
         labels, positive = _labels(frame[target], positive)
-        return cls(name, frame.assign(**{target: labels}), target, positive, protected, features)
+        return cls(name, with_column(frame, target, labels), target, positive, protected, features)
 
     @property
     def X(self) -> pd.DataFrame:
@@ -181,6 +182,13 @@ class Dataset(LabelledRows):
         if groups.n_groups > MOST_GROUPS:
             lines.append(f"  ... and {groups.n_groups - MOST_GROUPS} smaller groups")
         return "\n".join([*lines, *textwrap.wrap(self.description, WIDTH)])
+
+
+def with_column(frame: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
+    """The table with other values in a column, which may have any name: ``assign`` cannot set one called "self"."""
+    frame = frame.copy(deep=False)
+    frame[name] = values
+    return frame
 
 
 def _as_tuple(columns: str | Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from fairalm.datasets._batches import Batch, Column, Table, sample_rows
 from fairalm.datasets._checks import check_frame, check_names, reading_parquet, schema_of, with_index
+from fairalm.datasets._kinds import wrong_kind
 from fairalm.exceptions import InputError
 
 
@@ -45,23 +46,21 @@ class ParquetTable(Table):
         """All columns batch by batch, as tables of pyarrow."""
         import pyarrow as pa
 
-        for batch in self._record_batches(self.names):
+        for batch in self._record_batches(self.names, exact=True):
             yield pa.Table.from_batches([batch])
 
     def batches(self, columns: Sequence[str], numbers: str | None = None) -> Iterator[Batch]:
         """Read the files one after the other, text as codes."""
         import pyarrow as pa
 
-        kinds = {name: self._schema.field(name).type for name in columns}
-        for name, kind in kinds.items():
-            if pa.types.is_nested(kind):
-                raise InputError(f"Column {name!r} has type {kind}: turn it into numbers or text.")
         asked = [*columns, *(name for name in (numbers,) if name is not None and name not in columns)]
-        for batch in self._record_batches(asked, [name for name in columns if pa.types.is_string(kinds[name])]):
+        self._check_kinds(asked)
+        text = [name for name in columns if pa.types.is_string(self._schema.field(name).type)]
+        for batch in self._record_batches(asked, text):
             own = None if numbers is None else batch.column(numbers).to_pandas()
             yield Batch({name: _coded_arrow(batch.column(name)) for name in columns}, own)
 
-    def read(self, columns: Sequence[str], *, rows: int | None = None) -> pd.DataFrame:
+    def read(self, columns: Sequence[str], *, rows: int | None = None, labels: Collection[str] = ()) -> pd.DataFrame:
         """Read the files one after the other."""
         import pyarrow as pa
 
@@ -87,16 +86,18 @@ class ParquetTable(Table):
         table = pa.Table.from_arrays([pa.array(values, own).cast(field.type)], schema=schema)
         return with_index(table.to_pandas())[column]
 
-    def _record_batches(self, columns: Sequence[str], coded: Sequence[str] = ()) -> Iterator[Any]:
-        """Batches of rows, of which the `coded` columns are dictionaries."""
+    def _record_batches(
+        self, columns: Sequence[str], coded: Sequence[str] = (), *, exact: bool = False
+    ) -> Iterator[Any]:
+        """Batches of rows, of which the `coded` columns are dictionaries; `exact` decimals are not made floats."""
         self._check_same_types(columns)
-        dataset = self._dataset(coded)
+        dataset = self._dataset(coded, exact=exact)
         asked: Any = {"schema": dataset.schema, "columns": list(columns), "batch_size": self.BATCH}
         for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
             with reading_parquet(file):
                 yield from (batch for batch in fragment.to_batches(**asked) if len(batch))
 
-    def _dataset(self, coded: Sequence[str] = ()) -> Any:
+    def _dataset(self, coded: Sequence[str] = (), *, exact: bool = False) -> Any:
         """The files, with the columns in the names of folders below `path`; `coded` columns are dictionaries."""
         from pyarrow import dataset, fs
 
@@ -104,7 +105,19 @@ class ParquetTable(Table):
         below = self.path if self.path.is_dir() else self.path.parent
         names = dataset.FileSystemFactoryOptions(str(below), partitioning=dataset.HivePartitioning.discover())
         files = [str(file) for file in self.files]
-        return dataset.FileSystemDatasetFactory(fs.LocalFileSystem(), files, form, names).finish()
+        factory = dataset.FileSystemDatasetFactory(fs.LocalFileSystem(), files, form, names)
+        return factory.finish() if exact else factory.finish(_without_decimals(factory.finish().schema))
+
+    def _check_kinds(self, columns: Sequence[str]) -> None:
+        """Refuse columns that hold neither numbers nor text."""
+        from pyarrow import types
+
+        for column in columns:
+            kind = self._schema.field(column).type
+            kind = kind.value_type if types.is_dictionary(kind) else kind
+            is_text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+            if not (is_text or types.is_primitive(kind) or types.is_null(kind)) or types.is_temporal(kind):
+                raise wrong_kind(column, str(kind))
 
     def _check_same_types(self, columns: Sequence[str]) -> None:
         """Refuse files that differ from the first in a column that is needed."""
@@ -119,6 +132,16 @@ class ParquetTable(Table):
                     raise InputError(
                         f"{file} has the column {column!r} {here}, {self.files[0]} {there}: write all files alike."
                     )
+
+
+def _without_decimals(schema: Any) -> Any:
+    """The schema with floats for decimals, which pandas would make objects of."""
+    import pyarrow as pa
+
+    for place, field in enumerate(schema):
+        if pa.types.is_decimal(field.type):
+            schema = schema.set(place, field.with_type(pa.float64()))
+    return schema
 
 
 def _coded_arrow(column: Any) -> Column:

@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
+from fairalm._validation import check_same_index
 from fairalm.constraints import Constraint
 from fairalm.measures.definitions import definition_of
 from fairalm.measures.gaps import measure_of
@@ -27,6 +28,7 @@ class GapScorer(BaseEstimator):  # type: ignore[misc]
         self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
         """Predict `X` and compare with `y`; routing reads the signature of a method of this name."""
+        check_same_index(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         classes, target = getattr(estimator, "classes_", [None]), self.target
         target = classes[-1] if target is None and len(classes) <= 2 else target
         predicted, given = estimator.predict(X), {"target": target, "sample_weight": sample_weight}

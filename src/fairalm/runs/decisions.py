@@ -12,7 +12,7 @@ import pandas as pd
 from fairalm._validation import Groups, check_choice, check_parameter, encode_groups
 from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.constraints import EqualOpportunity
-from fairalm.datasets import Table
+from fairalm.datasets import Table, with_column
 from fairalm.exceptions import InputError
 from fairalm.measures import Counts, GroupRates, Tally
 from fairalm.measures.quantiles import deciles
@@ -213,13 +213,12 @@ def _known(counts: Counts, unknown: Sequence[str]) -> Counts:
     """The same counts with unknown protected values as missing ones."""
     if not unknown:
         return counts
-    columns = {name: counts.table[name].astype(object) for name in counts.protected}
+    table, columns = counts.table, {name: counts.table[name].astype(object) for name in counts.protected}
     for value in unknown:
         if not any((own.astype(str) == value).any() for own in columns.values()):
             raise InputError(f"{{unknown}} is no value of a protected column: {', '.join(columns)}.", unknown=value)
-    table = counts.table.assign(
-        **{name: own.mask(own.astype(str).isin(list(unknown)), None) for name, own in columns.items()}
-    )
+    for name, own in columns.items():
+        table = with_column(table, name, own.mask(own.astype(str).isin(list(unknown)), None))
     return replace(counts, table=table)
 
 

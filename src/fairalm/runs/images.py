@@ -13,7 +13,7 @@ import pandas as pd
 
 from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
-from fairalm.datasets import Dataset, split
+from fairalm.datasets import Dataset, split, with_column
 from fairalm.exceptions import FairALMWarning, InputError
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import Unconstrained
@@ -70,7 +70,7 @@ def read_image_source(source: Source, progress: bool) -> tuple[Samples, ImageDat
     )
     # one column with the groups as they are after crossing, merging and dropping
     column = " × ".join(data.protected)
-    return samples, replace(data, frame=data.frame.assign(**{column: samples.group_names}), protected=(column,))
+    return samples, replace(data, frame=with_column(data.frame, column, samples.group_names), protected=(column,))
 
 
 class ImageAnswers:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from fairalm.datasets import ParquetTable
+from fairalm.datasets import ParquetTable, plain_columns
 from fairalm.exceptions import InputError, VersionError
 from fairalm.files import LDA, METRICS, AnyPath, results_of
 from fairalm.json_reader import read_json
@@ -47,13 +47,14 @@ def predict(
     config, point = _config(run, choice)
     reads_images = config["estimator"] in IMAGE_NETS
     model = None if reads_images else _load(run, point, trusted)
-    frame = read_data(data, config["data_dir"], **_csv(config, csv))
+    frame = read_data(data, config["data_dir"], labels=config["protected"], **_csv(config, csv))
     _check_free(frame.columns, data)
     if reads_images:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
-    check_columns(frame, config["features"], data)
-    return frame.assign(**_columns(model, frame, config, run))
+    X = plain_columns(frame[[name for name in frame.columns if name in config["features"]]])
+    check_columns(X, config["features"], data)
+    return frame.assign(**_columns(model, X, config, run))
 
 
 def predict_batches(
@@ -71,7 +72,7 @@ def predict_batches(
     _check_free(table.names, data)
     model, features = _load(run, point, trusted), [name for name in table.names if name in config["features"]]
     for part in table.tables():
-        frame = part.select(features).to_pandas()
+        frame = plain_columns(part.select(features).to_pandas())
         check_columns(frame, config["features"], data)
         for name, values in _columns(model, frame, config, run).items():
             part = part.append_column(name, [values])

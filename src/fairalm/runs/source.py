@@ -33,6 +33,8 @@ from fairalm.datasets import (
     names,
     one_against_rest,
     open_table,
+    plain_columns,
+    with_column,
 )
 from fairalm.exceptions import InputError
 from fairalm.measures.weights import check_weights
@@ -139,14 +141,15 @@ class Source:
             check_choice("column", column, table.names)
         columns = [column for column in table.names if column not in unread]
         check_memory(table, columns, self.data, self.rows)
-        return table.read(columns, rows=self.rows), known
+        return table.read(columns, rows=self.rows, labels=[column for column in roles if column is not None]), known
 
     def _test_rows(self, test: str, data: Dataset) -> pd.DataFrame:
         """Rows of a test file, which must look like the training table."""
-        frame = read_data(test, **self.csv)
+        frame = read_data(test, labels=(data.target, *data.protected), **self.csv)
+        frame = plain_columns(frame[[column for column in data.frame.columns if column in frame.columns]])
         check_columns(frame, column_types(data.frame), test)
         if f"not {data.positive}" in set(data.frame[data.target]):
-            frame = frame.assign(**{data.target: one_against_rest(frame[data.target], data.positive)})
+            frame = with_column(frame, data.target, one_against_rest(frame[data.target], data.positive))
         unknown = sorted(set(frame[data.target]) - set(data.frame[data.target]), key=str)
         if unknown:
             raise InputError(
@@ -178,10 +181,10 @@ def check_rows_are(word: str) -> None:
         raise InputError(f"{{rows_are}} must be a word in the plural, such as people; got {word!r}.", rows_are=None)
 
 
-def read_data(data: str, data_dir: str | None = None, **csv: str) -> pd.DataFrame:
-    """Read a file, or a data set by name."""
+def read_data(data: str, data_dir: str | None = None, *, labels: Sequence[str] = (), **csv: str) -> pd.DataFrame:
+    """Read a file, or a data set by name; `labels` as in :meth:`fairalm.datasets.Table.read`."""
     table, _ = open_data(data, data_dir, False, **csv)
-    return table.read(table.names)
+    return table.read(table.names, labels=labels)
 
 
 def open_data(

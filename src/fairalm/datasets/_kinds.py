@@ -1,0 +1,57 @@
+"""Kinds of columns: numbers, text, and what is neither."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import (
+    infer_dtype,
+    is_bool_dtype,
+    is_complex_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
+
+from fairalm.exceptions import InputError
+
+OBJECTS = ("bytes", "date", "datetime", "datetime64", "time", "timedelta", "period", "interval", "complex")
+
+
+def wrong_kind(column: Any, kind: str) -> InputError:
+    """The error for a column that holds neither numbers nor text."""
+    return InputError(
+        f"Column {column!r} has type {kind}, which is neither numbers nor text: turn it into one of them (a date into a"
+        " number of days or a year, say), or leave it out with {drop}.",
+        drop=column,
+    )
+
+
+def plain_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table with decimals as floats; dates, times, bytes, lists and other objects are refused by name.
+
+    >>> from decimal import Decimal
+    >>> plain_columns(pd.DataFrame({"fee": [Decimal("1.5"), None]}))["fee"].tolist()
+    [1.5, nan]
+    """
+    for name in frame.columns:
+        column = frame[name]
+        dtype = column.cat.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
+        if not is_object_dtype(dtype):
+            if is_complex_dtype(dtype) or not (
+                is_numeric_dtype(dtype) or is_bool_dtype(dtype) or is_string_dtype(dtype)
+            ):
+                raise wrong_kind(name, str(dtype))
+            continue
+        kind = infer_dtype(column, skipna=True)
+        if kind == "decimal":
+            frame = frame.copy(deep=False)
+            frame[name] = column.astype(float)
+        elif kind in OBJECTS:
+            raise wrong_kind(name, kind)
+        elif kind == "mixed":
+            for value in column:
+                if isinstance(value, (list, dict, set, tuple, bytes)) or hasattr(value, "__array__"):
+                    raise wrong_kind(name, type(value).__name__)
+    return frame
