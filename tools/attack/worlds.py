@@ -78,26 +78,32 @@ class World:
         """Worlds in which `number` people are in the cell, and that differ from this one in nothing that needs not.
 
         People join or leave the cell because a model decides otherwise about them, because they are there or not, or
-        because they belong to another group; `order` says which of them.
+        because they have another group or label; `order` says which of them.
         """
         own, here = self.mask(cell), [column for column in self.columns if column in cell]
         more, rng = number - int(own.sum()), np.random.default_rng(order)
         for model in (name for name in self.models if name in cell):
             others = self.mask({**cell, model: not cell[model]})
-            rows = rng.permutation(np.flatnonzero(others if more > 0 else own))
+            rows = rows_of(others if more > 0 else own, rng)
             yield from self._moved(rows, abs(more), {model: None})
-        rows = rng.permutation(np.flatnonzero(own))
+        rows = rows_of(own, rng)
         if more > 0 and len(rows):
             again = self.frame.iloc[np.resize(rows, more)]
             yield replace(self, frame=pd.concat([self.frame, again], ignore_index=True))
         elif more < 0:
             yield replace(self, frame=self.frame.drop(index=rows[:-more]).reset_index(drop=True))
         for column in here:
-            for value in self.frame[column].dropna().unique():
-                other = self.mask({**cell, column: value})
-                if value != cell[column]:
-                    moved = rng.permutation(np.flatnonzero(other if more > 0 else own))
-                    yield from self._moved(moved, abs(more), {column: cell[column] if more > 0 else value})
+            values = [value for value in self.frame[column].dropna().unique() if value != cell[column]]
+            others = [self.mask({**cell, column: value}) for value in values]
+            if more > 0:  # from one other group, or from several
+                for rows in (*others, np.logical_or.reduce(others)):
+                    yield from self._moved(rows_of(rows, rng), more, {column: cell[column]})
+            else:
+                for value in (*values, rng.choice(values, -more)):
+                    yield from self._moved(rows_of(own, rng), -more, {column: value})
+        if "y" in cell:
+            rows = self.mask({**cell, "y": not cell["y"]}) if more > 0 else own
+            yield from self._moved(rows_of(rows, rng), abs(more), {"y": None})
 
     def _moved(self, rows: Any, n: int, values: Mapping[str, Any]) -> Iterator[World]:
         """The same world with other values for the first `n` of the rows; None turns a decision round."""
@@ -193,6 +199,11 @@ class RunWorld(World):
         return splits_entry(
             y, predicted, None if is_train else score, constraint=self.constraint, train=is_train, **given
         )
+
+
+def rows_of(mask: Any, rng: np.random.Generator) -> Any:
+    """The places of a mask in random order."""
+    return rng.permutation(np.flatnonzero(mask))
 
 
 def _point(entry: Mapping[str, Any], key: str, groups: Groups) -> dict[str, Any]:
