@@ -51,7 +51,7 @@ def predict(
     if config["estimator"] in IMAGE_NETS:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
-    X = plain_columns(frame[[name for name in frame.columns if name in config["features"]]])
+    X = plain_columns(frame, config["features"])
     check_columns(X, config["features"], data)
     return frame.assign(**_columns(_load(run, point, trusted), X, config))
 
