@@ -25,7 +25,7 @@ def test_commands_end_with_the_page(run, table, tmp_path):
 def test_report_of_several_runs(run, table, tmp_path):
     run("train", table, *ARGS, "-o", "a")
     run("compare", table, *ARGS, "--seeds", 1, "--methods", "secant", "-o", "c.json")
-    code, out, _ = run("report", "a", "c.json", "-o", "both.html", "--figures", "figures", "--json")
+    code, out, _ = run("report", "a", "c.json", "-o", "both.html", "--figures", "figures", "--json", "--min-cell", 1)
     assert code == 0
     printed = json.loads(out)
     assert printed["bytes"] == (tmp_path / "both.html").stat().st_size

@@ -63,3 +63,9 @@ def test_rows_in_another_order_are_refused(name, part):
     for other in (given[part].iloc[::-1], given[part].set_axis(range(60))):
         with pytest.raises(InputError, match="have different indexes: row 0 is"):
             (ENTRIES | UNWEIGHTED)[name](**given | {part: other})
+
+
+def test_a_scorer_compares_the_rows_that_it_predicts():
+    given = {"sensitive_features": SEX, "sample_weight": WEIGHT}
+    with pytest.raises(InputError, match="y and X have different indexes"):
+        make_gap_scorer("deo")(FITTED, X.iloc[::-1], Y, **given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import pandas as pd
@@ -28,14 +29,16 @@ def wrong_kind(column: Any, kind: str) -> InputError:
     )
 
 
-def plain_columns(frame: pd.DataFrame) -> pd.DataFrame:
+def plain_columns(frame: pd.DataFrame, columns: Container[str] | None = None) -> pd.DataFrame:
     """The table with decimals as floats; dates, times, bytes, lists and other objects are refused by name.
+
+    With `columns` only these are looked at, as far as the table has them.
 
     >>> from decimal import Decimal
     >>> plain_columns(pd.DataFrame({"fee": [Decimal("1.5"), None]}))["fee"].tolist()
     [1.5, nan]
     """
-    for name in frame.columns:
+    for name in frame.columns if columns is None else [name for name in frame.columns if name in columns]:
         column = frame[name]
         dtype = column.cat.categories.dtype if isinstance(column.dtype, pd.CategoricalDtype) else column.dtype
         if not is_object_dtype(dtype):

@@ -52,7 +52,7 @@ def predict(
     if reads_images:
         predicted, scores = predict_images(Path(run), frame, data, config["image_column"])
         return frame.assign(prediction=predicted, score=scores)
-    X = plain_columns(frame[[name for name in frame.columns if name in config["features"]]])
+    X = plain_columns(frame, config["features"])
     check_columns(X, config["features"], data)
     return frame.assign(**_columns(model, X, config, run))
 

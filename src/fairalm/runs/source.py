@@ -146,7 +146,7 @@ class Source:
     def _test_rows(self, test: str, data: Dataset) -> pd.DataFrame:
         """Rows of a test file, which must look like the training table."""
         frame = read_data(test, labels=(data.target, *data.protected), **self.csv)
-        frame = plain_columns(frame[[column for column in data.frame.columns if column in frame.columns]])
+        frame = plain_columns(frame, data.frame.columns)
         check_columns(frame, column_types(data.frame), test)
         if f"not {data.positive}" in set(data.frame[data.target]):
             frame = with_column(frame, data.target, one_against_rest(frame[data.target], data.positive))
