@@ -1,5 +1,6 @@
 """The net for tables: closes the gap, keeps labels of any type, goes on after a stop, refuses nonsense."""
 
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from fairalm.datasets import load_compas, preprocess  # noqa: E402
 from fairalm.measures import deo, measure_all  # noqa: E402
 from fairalm.methods import Traits  # noqa: E402
 from fairalm.nn import NetClassifier  # noqa: E402
+from fairalm.nn.tabular import make_net  # noqa: E402
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,14 +293,20 @@ def test_a_constraint_and_a_method_of_ones_own():
     assert "train_error_and_opportunity" in net.history_
 
 
-def test_threads_give_the_nets_of_one_after_the_other():
-    """Torch's random numbers are global: a thread must not draw those of another."""
+def test_threads_give_the_nets_of_one_after_the_other(monkeypatch):
+    """Torch's random numbers are global: a thread must not draw those of another, however the threads take turns."""
+
+    def make_slowly(*arguments):
+        time.sleep(0.01)  # another thread's turn, between the seed and the weights
+        return make_net(*arguments)
+
+    monkeypatch.setattr("fairalm.nn.tabular.make_net", make_slowly)
     rng = np.random.default_rng(0)
     X, group = rng.normal(size=(60, 3)), np.repeat(["a", "b"], 30)
     y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
 
     def fit(seed):
-        net = NetClassifier(hidden=(300, 300), epochs=1, random_state=seed, constraint=EqualOpportunity(tol=1.0))
+        net = NetClassifier(hidden=(8,), epochs=1, random_state=seed, constraint=EqualOpportunity(tol=1.0))
         return net.fit(X, y, sensitive_features=group).parameters_
 
     seeds = [seed % 4 for seed in range(32)]

@@ -21,7 +21,7 @@ from tools.attack.outcome import Outcome
 
 SOURCE = Path(__file__).with_name("full_disk.c")
 NAMES = ("train logistic", "train --overwrite", "train mlp", "train relu3 on images", "frontier", "compare", "audit")
-NAMES += ("lda", "report", "reproduction")
+NAMES += ("lda", "report")
 SHORT = ("audit",)
 COUNT = "writes"  # file beside the folder of a command, with the number of its writes
 
