@@ -8,6 +8,7 @@ import pytest
 HERE = Path(__file__).parent
 #: Tests that start processes, train nets or open a browser: not part of `make check`.
 SLOW = (
+    "attack",
     "cli",
     "datasets/images",
     "nn/test_adversarial.py",

@@ -240,24 +240,26 @@ def _digest_folder(file: Path) -> Path | None:
 
 def image_cache(case: Case) -> None:
     """The cache of decoded images: whatever is done to it, the images are those of the files, or it is refused."""
-    from fairalm.datasets.images import read_images
-
     rng, cache = case.rng, case.copied(IMAGE_CACHE)
     file = rng.choice(sorted(path for path in cache.rglob("*") if path.is_file()))
-    before = file.read_bytes()
-    file.write_bytes(
-        (mutate.of_json if file.suffix == ".json" and rng.random() < 0.7 else mutate.of_bytes)(rng, before)
-    )
+    alter = mutate.of_json if file.suffix == ".json" and rng.random() < 0.7 else mutate.of_bytes
+    file.write_bytes(alter(rng, file.read_bytes()))
+    found, wanted = case.call(cached_images, case.seeds, cache), cached_images(case.seeds, case.seeds / IMAGE_CACHE)
+    if found is not None and not np.array_equal(found, wanted):
+        raise Failed("silent", f"images came out of the altered {file.name}")
+
+
+def cached_images(seeds: Path, cache: Path) -> Any:
+    """The intact images through a cache in a folder."""
+    from fairalm.datasets.images import read_images
+
     usual = os.environ["FAIRALM_CACHE"]
-    table, names = case.seeds / "faces.csv", {"image_column": "image", "target": "over30", "protected": "gender"}
-    wanted = read_images(table, size=24, **names).pixels  # type: ignore[arg-type]
     os.environ["FAIRALM_CACHE"] = str(cache)
     try:
-        found = case.call(read_images, table, size=24, **names)
+        read = read_images(seeds / "faces.csv", image_column="image", target="over30", protected="gender", size=24)
+        return np.array(read.pixels)
     finally:
         os.environ["FAIRALM_CACHE"] = usual
-    if found is not None and not np.array_equal(found.pixels, wanted):
-        raise Failed("silent", f"images came out of the altered {file.relative_to(case.folder)}")
 
 
 def feature_cache(case: Case) -> None:
@@ -267,4 +269,4 @@ def feature_cache(case: Case) -> None:
     file.write_bytes(mutate.of_bytes(rng, file.read_bytes()))
     found, wanted = case.call(features, cache), features(case.seeds / FEATURE_CACHE)
     if found is not None and not np.array_equal(found, wanted):
-        raise Failed("silent", f"features came out of the altered {file.relative_to(case.folder)}")
+        raise Failed("silent", f"features came out of the altered {file.suffix} file")
