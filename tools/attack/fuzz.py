@@ -22,10 +22,10 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from tools.attack.kinds import KINDS
 from tools.attack.outcome import Outcome
-from tools.attack.seeds import make_seeds
 from tools.attack.worker import prepare, try_one
 
 ROOT, KEPT = Path(__file__).parents[2], Path("build/attack/inputs")
@@ -83,7 +83,7 @@ def _serve(
     jobs: queue.Queue[tuple[str, int, int]], outcomes: dict[str, Outcome], seed: int, seeds: Path, folder: Path
 ) -> None:
     """Give jobs to one worker after the other: a new one after a hang or a crash."""
-    worker = None
+    worker, slow = None, set[tuple[str, int]]()
     while True:
         try:
             kind, first, last = jobs.get_nowait()
@@ -93,8 +93,15 @@ def _serve(
             return
         while first < last:
             worker = worker or Worker(seed, seeds, folder)
-            first, failed = worker.work(kind, first, last, outcomes[kind])
-            if failed:
+            first, state = worker.work(kind, first, last, outcomes[kind])
+            if state == "slow" and (kind, first) in slow:
+                worker.lose(outcomes[kind], "hang", kind, first, f"no answer within {SECONDS:.0f} s, twice")
+                first += 1
+            elif state == "slow":
+                slow.add((kind, first))  # the machine may have been busy: once more
+            if state != "alive":
+                worker.process.kill()
+                worker.process.wait()
                 worker = None
 
 
@@ -116,8 +123,8 @@ class Worker:
             self.lines.put(line)
         self.lines.put(None)
 
-    def work(self, kind: str, first: int, last: int, outcome: Outcome) -> tuple[int, bool]:
-        """Try inputs; the number of the next one, and whether the process is gone."""
+    def work(self, kind: str, first: int, last: int, outcome: Outcome) -> tuple[int, Literal["alive", "slow", "dead"]]:
+        """Try inputs; the number of the next one, and what became of the process."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{kind} {first} {last}\n")
         self.process.stdin.flush()
@@ -126,10 +133,11 @@ class Worker:
             try:
                 line = self.lines.get(timeout=SECONDS if is_started else 120.0)
             except queue.Empty:
-                return self._lost(outcome, "hang", kind, number, f"no answer within {SECONDS:.0f} s")
+                return number, "slow"
             if line is None:
                 code = self.process.wait()
-                return self._lost(outcome, "traceback", kind, number, f"the process died (exit code {code})")
+                self.lose(outcome, "traceback", kind, number, f"the process died (exit code {code})")
+                return number + 1, "dead"
             mark, _, rest = line.partition(" ")
             is_started = mark == ">"
             if is_started:
@@ -139,15 +147,13 @@ class Worker:
             number += 1
             if failure is not None:
                 outcome.fail(failure[0], f"{kind} {number - 1}: {failure[1]}")
-        return number, False
+        return number, "alive"
 
-    def _lost(self, outcome: Outcome, failure: str, kind: str, number: int, how: str) -> tuple[int, bool]:
+    def lose(self, outcome: Outcome, failure: str, kind: str, number: int, how: str) -> None:
+        """Record an input after which there was no answer."""
         shutil.copytree(self.folder, KEPT / f"{kind}-{number}", symlinks=True, dirs_exist_ok=True)
         outcome.tries += 1
         outcome.fail(failure, f"{kind} {number}: {how}")
-        self.process.kill()
-        self.process.wait()
-        return number + 1, True
 
     def end(self) -> None:
         """Let the process end."""
@@ -159,8 +165,7 @@ class Worker:
 def replay(kind: str, number: int, seed: int) -> int:
     """Try one input in this process and print what it is and what happens."""
     with tempfile.TemporaryDirectory() as place:
-        seeds = Path(place) / "seeds"
-        make_seeds(seeds)
+        seeds = seeds_in(Path(place))
         prepare(seeds)
         target = (ROOT / KEPT / f"{kind}-{number}").resolve()
         case, failure = try_one(kind, number, seed, seeds, Path(place) / "work" / "0" / "case")

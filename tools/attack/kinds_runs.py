@@ -63,7 +63,8 @@ def _altered_json(case: Case, file: str) -> None:
     rng = case.rng
     folders, commands = rng.choice(list(READERS[file].items()))
     run, command = case.copied(rng.choice(folders)), rng.choice(commands)
-    place = run / "plain" / file if command == "cam" and rng.random() < 0.5 else run / file
+    in_plain = command == "cam" and file != "manifest.json" and rng.random() < 0.5
+    place = run / "plain" / file if in_plain else run / file
     before = place.read_bytes()
     after = mutate.of_json(rng, before)
     is_covered = file != "manifest.json" and rng.random() < 0.15
