@@ -44,10 +44,10 @@ def make_seeds(folder: Path, runs: Collection[str] = tuple(RUNS)) -> None:
     _people().to_parquet("people.parquet")
     _people().drop(columns=["hired"]).to_csv("new.csv", index=False)
     _faces()
-    if "maps" in runs:
-        _untrained_net(Path("resnet18"))
     for name in runs:
         command = RUNS[name]
+        if name == "maps":
+            _untrained_net(Path("resnet18"))
         code = app([*command, "-o", name], prog_name="fairalm", standalone_mode=False)
         if code:
             raise RuntimeError(f"fairalm {' '.join(command)} ended with {code}")
@@ -82,14 +82,13 @@ def _faces() -> None:
 
 
 def _untrained_net(folder: Path) -> None:
-    """A net that has heat maps; relu3 has none."""
-    from fairalm.vision.image_model import ImageModel
+    """A net that has heat maps, with the settings of relu3, which has none."""
+    from fairalm.vision.image_model import ImageModel, load_image_model
     from fairalm.vision.nets import make_net
 
-    labels = {"target": "over30", "positive": "yes", "negative": "no"}
-    settings = {"net": "resnet18", "size": 64, "channels": 3, **labels, "mean": [110.0] * 3, "std": [40.0] * 3}
+    like = load_image_model("relu3")
     net = make_net("resnet18", in_channels=3, size=64).eval()
-    ImageModel(net, settings, pd.DataFrame({"epoch": [1]}), 0).save(folder)
+    ImageModel(net, like.settings | {"net": "resnet18", "size": 64}, like.history, like.chosen).save(folder)
 
 
 def net_run(checkpoint: Path, *, resume: bool) -> Any:
