@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT / "docs", ROOT / "reproduction")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for path in FOLDERS for page in path.rglob("*.md"))]
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if not path.name.startswith("my_")]
-ADDING = ROOT / "docs" / "adding.md"
+ADDING = ROOT / "docs" / "how-to" / "extending.md"
 # code, the name of the file if it has a title, and what the page says it prints
 BLOCK = re.compile(r'^```python(?: title="(\S+)")?\n(.*?)^```\n(?:\n```\n(.*?)^```)?', re.MULTILINE | re.DOTALL)
 SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
