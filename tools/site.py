@@ -73,7 +73,7 @@ def command_line():
 
     command = get_command(app)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="fairalm")
-    text = text.replace("# `fairalm`\n", "# Command line\n", 1).replace("```console\n$ ", "```text\n")
+    text = text.replace("\b", "").replace("# `fairalm`\n", "# Command line\n", 1).replace("```console\n$ ", "```text\n")
     return EXAMPLE.sub(r"\n```text\n\1```\n", text)
 
 

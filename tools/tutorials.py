@@ -33,7 +33,7 @@ def run(page: Path, folder: Path) -> str:
         return NEEDS.sub(NOT_RUN.format(f"FAIRALM_DATA/{needs[1]}"), text)
     folder.mkdir(parents=True, exist_ok=True)
     space = {"__name__": "tutorial"}
-    with contextlib.chdir(folder) if hasattr(contextlib, "chdir") else moved(folder):
+    with moved(folder):
         return BLOCK.sub(lambda block: block[0] + shown(output_of(*block.groups(), space, str(page))), text)
 
 
@@ -44,7 +44,7 @@ def has_data(name: str) -> bool:
 
 @contextlib.contextmanager
 def moved(folder: Path):
-    """`contextlib.chdir`, which Python 3.10 does not have."""
+    """Another current folder, as `contextlib.chdir` of Python 3.11 has it."""
     before = Path.cwd()
     os.chdir(folder)
     try:
