@@ -2,11 +2,13 @@
 # make check  lint, types and the fast tests: for the inner loop
 # make test   everything that CI runs
 # make bench  time, memory, error and gap against fairlearn, in a few minutes
-# make bench-full  the same in full, in up to 40 minutes: the tables of docs/speed.md
-# make bench-nets  the cost of a training step, of torchrun, and the nets of docs/nets.md
-# make lda  less discriminatory alternatives on HMDA over five splits: the table of docs/lda.md
-# make attack  kill, interrupt, fill the disk, damage, fuzz and guess: the table of docs/reliability.md, in hours
+# make bench-full  the same in full, in up to 40 minutes: the tables of docs/benchmarks/speed.md
+# make bench-nets  the cost of a training step, of torchrun, and the nets of docs/benchmarks/nets.md
+# make lda  less discriminatory alternatives on HMDA over five splits: the table of docs/benchmarks/lda.md
+# make attack  kill, interrupt, fill the disk, damage, fuzz and guess: the table of docs/reference/reliability.md, in hours
 # make reproduce NAME=tabular  an experiment of the paper: tabular, labels, celeba, verbs, xray, looks or theory
+# make docs  the documentation site in build/site, offline: tutorials run, every link checked
+# make docs-serve  the same while you write, at http://127.0.0.1:8000
 # make screenshots  the screenshots of the report in docs/
 PYTHON ?= python3
 VENV ?= .venv
@@ -15,7 +17,7 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints
 
 NAME ?= tabular
 
-.PHONY: demo check test bench bench-full bench-nets lda attack reproduce screenshots lint types fast unit wheel clean help
+.PHONY: demo check test bench bench-full bench-nets lda attack reproduce docs docs-serve screenshots lint types fast unit wheel clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -67,23 +69,32 @@ bench: $(VENV)/.dev
 
 bench-full: $(VENV)/.dev
 	$(PIP) -e ".[bench]"
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py --full --write docs/speed.md docs/benchmarks.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/speed.py --full --write docs/benchmarks/speed.md docs/benchmarks/tables.md
 
 bench-nets: $(VENV)/.dev
 	$(PIP) -e ".[bench]"
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py --write docs/nets.md
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/torchrun.py --write docs/scale.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/step_time.py --write docs/benchmarks/nets.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/torchrun.py --write docs/benchmarks/scale.md
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/nets.py
 
 lda: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lda.py --write docs/lda.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/lda.py --write docs/benchmarks/lda.md
 
 attack: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m tools.attack --full
-	$(BIN)/python -m tools.attack --write docs/reliability.md
+	$(BIN)/python -m tools.attack --write docs/reference/reliability.md
 
 reproduce: $(VENV)/.dev
 	$(BIN)/python -m reproduction $(NAME) $(OPTIONS)
+
+# NO_MKDOCS_2_WARNING: the theme says at each start until when it is maintained; CONTRIBUTING has that
+docs: $(VENV)/.dev
+	rm -rf build/tutorials
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	$(BIN)/python -m tools.links build/site
+
+docs-serve: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve --watch src --watch tools
 
 screenshots: $(VENV)/.dev
 	$(BIN)/fairalm frontier compas -o build/compas --overwrite

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from common import start, write_between
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "big-data.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "how-to" / "big-data.md"
 N_FILES = 20
 RACES = ("White", "Black", "Asian", "Hispanic", "Other")
 COLUMNS = ["repaid", "granted", "sex", "race", "weight"]
@@ -98,7 +98,7 @@ def line(n_rows, rounds):
 
 def main():
     parser = start(__doc__, rounds=3, most=7)
-    parser.add_argument("--write", action="store_true", help="write the table into docs/big-data.md")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/how-to/big-data.md")
     chosen = parser.parse_args()
     lines = [
         "| rows | files, MB | time, reading = 1 | with weights | with scores | both | peak memory, MB | with scores |",

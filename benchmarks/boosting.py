@@ -1,7 +1,7 @@
 """Boosting from inside: what a fair LightGBM or XGBoost costs in time and error, and its gap on new rows.
 
     OMP_NUM_THREADS=1 python benchmarks/boosting.py [--tables adult,income,race] [--models NAME,NAME] [--rehearse]
-        [--fairgbm-python PATH] [--csv FILE] [--write docs/boosting.md]
+        [--fairgbm-python PATH] [--csv FILE] [--write docs/benchmarks/boosting.md]
 
 The protocol, fixed before the test rows below were looked at:
 

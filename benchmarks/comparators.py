@@ -1,6 +1,6 @@
 """The comparators on Adult: with our columns, with those of Donini et al., and Zafar et al. by another solver.
 
-    python benchmarks/comparators.py [--seeds 5] [--write docs/comparators.md]
+    python benchmarks/comparators.py [--seeds 5] [--write docs/paper/comparators.md]
     python benchmarks/comparators.py --dccp
 
 Figures of randomised predictors are expectations over their draws. The second table needs the official adult.data and

@@ -1,6 +1,6 @@
 """Coverage of the intervals in `fairalm.measures`, by the protocol in coverage_settings.py.
 
-    python benchmarks/coverage.py [--draws 4000] [--write docs/intervals.md]
+    python benchmarks/coverage.py [--draws 4000] [--write docs/benchmarks/coverage.md]
 
 Takes about ten minutes. benchmarks/interval_alternatives.py compares these intervals with others.
 """

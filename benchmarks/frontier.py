@@ -1,10 +1,10 @@
 """The frontier and its peers: error at equal gap on new rows, and time, on six tables.
 
-    python benchmarks/frontier.py --results frontier.csv --write docs/benchmarks.md \
+    python benchmarks/frontier.py --results frontier.csv --write docs/benchmarks/frontier-peers.md \
         --peers-python PEERS/bin/python --linearpost FOLDER
     python benchmarks/frontier.py --rehearse --results rehearsal.csv --tables compas --estimators logistic
 
-The protocol, fixed before any contender was run on test rows (docs/benchmarks.md, "The frontier and its peers"):
+The protocol, fixed before any contender was run on test rows (docs/benchmarks/frontier-peers.md):
 
 - Tables: Adult (sex), COMPAS, Law, ACSIncome, ACSPublicCoverage and HMDA (race), with the attribute among the features
   and not. Adult, COMPAS, Law, HMDA: 30 % of the rows are test rows, split by label × group. The survey: fit on rows of

@@ -1,7 +1,7 @@
 """What the frontier promises, on new rows: COMPAS, ACSIncome by race, HMDA at a fixed acceptance rate, floors, speed.
 
     OMP_NUM_THREADS=1 python benchmarks/frontier_goals.py [--parts compas,income,lending,floor,speed]
-        [--csv FOLDER] [--write docs/benchmarks.md]
+        [--csv FOLDER] [--write docs/benchmarks/frontier.md]
 
 The protocol, fixed before the test rows below were looked at:
 

@@ -1,6 +1,6 @@
 """How long it takes to start: importing fairalm and asking for its version, beside scikit-learn and fairlearn.
 
-    python benchmarks/import_time.py --write docs/speed.md
+    python benchmarks/import_time.py --write docs/benchmarks/speed.md
 
 Every command is a process of its own; they take turns, and medians are compared, so that a busy machine slows all
 alike.

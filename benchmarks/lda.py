@@ -1,8 +1,8 @@
-"""Less discriminatory alternatives on HMDA, over five splits: the worked example of docs/lda.md.
+"""Less discriminatory alternatives on HMDA, over five splits: the worked example of docs/benchmarks/lda.md.
 
 The protocol was fixed before the judging rows of these splits were looked at: seeds 5 to 9, every setting of
 ``fairalm lda`` at its default, 80 % accepted, the goal 0.8 and the margin half a point. `make lda` runs it. Seeds 0 to
-4 judged a first version of the rule; docs/lda.md has both tables.
+4 judged a first version of the rule; docs/benchmarks/lda.md has both tables.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How often the intervals of AUC, KS and paired changes cover the truth: the table of docs/lda.md.
+"""How often the intervals of AUC, KS and paired changes cover the truth: the table of docs/benchmarks/lda.md.
 
-python benchmarks/lda_coverage.py --write docs/lda.md
+python benchmarks/lda_coverage.py --write docs/benchmarks/lda.md
 """
 
 from __future__ import annotations

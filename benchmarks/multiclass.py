@@ -1,6 +1,6 @@
 """More than two labels: five levels of education, race in four groups and not a feature.
 
-    OMP_NUM_THREADS=1 python benchmarks/multiclass.py [--rows 50000] [--rehearse] [--write docs/benchmarks.md]
+    OMP_NUM_THREADS=1 python benchmarks/multiclass.py [--rows 50000] [--rehearse] [--write docs/benchmarks/frontier.md]
 
 Protocol, fixed before any row of the file "test" was read:
 

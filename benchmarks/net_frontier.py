@@ -24,7 +24,7 @@ Protocol, fixed before the test parts were looked at:
 - Everything that is measured on the test parts is reported. They were measured twice: after the first run the mending
   of out-of-fold probabilities was changed so that it leaves the plain head's predictions alone, as FrontierClassifier's
   does, and the solver was brought to its present version. The change was checked on the validation parts, but the
-  first run's figures were known by then. docs/last-layer.md has both runs.
+  first run's figures were known by then. docs/benchmarks/last-layer.md has both runs.
 - Measures: error and DEO with 95 % intervals; the signed gap, the false negative rate of the first group (women; land)
   minus that of the second; the floor, the mean DEO that a model without a gap shows on these rows by chance; and the
   processor time of each contender, which for the frontier is that of the whole curve, and that of one more point.

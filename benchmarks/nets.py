@@ -1,6 +1,6 @@
 """Nets on the four tables and on images: the default method, untuned, and every method over three decades of eta.
 
-    python benchmarks/nets.py [--seeds 5] [--first 200] [--sweep_seeds 2] [--write docs/nets.md]
+    python benchmarks/nets.py [--seeds 5] [--first 200] [--sweep_seeds 2] [--write docs/benchmarks/nets.md]
 
 A net with two hidden layers of 64 units, trained by Adam with a rate going from 0.001 down to 0 along a cosine, in
 batches of 256, for 30 epochs (at least 300 steps, which matters for German). Nothing is chosen per table. The images
@@ -394,7 +394,7 @@ def main():
         ours = frame[frame["method"] == next(iter(SWEPT))]
         print(f"default: selection {ours['low'].min():.2f} to {ours['high'].max():.2f} times the plain net's")
         if options.write:
-            draw(frame, plain, options.write.parent / "images" / "nets-eta.png")
+            draw(frame, plain, options.write.parents[1] / "images" / "nets-eta.png")
     for name, table in made.items():
         print(f"\n{name}\n{table.to_string(index=False)}")
         if options.write:

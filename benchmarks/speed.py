@@ -1,7 +1,7 @@
 """What a constrained fit costs: every contender on tables, a survey and made-up rows, as multiples of a plain fit.
 
     OMP_NUM_THREADS=1 python benchmarks/speed.py [--full] [--parts tables,income,rows,groups,features,boosting]
-        [--minutes 37] [--results build/bench/speed.json] [--write docs/speed.md docs/benchmarks.md]
+        [--minutes 37] [--results build/bench/speed.json] [--write docs/benchmarks/speed.md docs/benchmarks/tables.md]
 
 Equal opportunity at a tolerance of 0.01. For each problem and seed, the contenders take turns, each fit in a process of
 its own (harness.py) with a time limit. The file of results is written after each fit, and a run that was stopped

@@ -1,6 +1,6 @@
 """The cost of a constrained training step as a multiple of a plain one: ours, cooper's, fairret's and one by hand.
 
-    python benchmarks/step_time.py [--steps 3000] [--resnet_steps 10] [--write docs/nets.md]
+    python benchmarks/step_time.py [--steps 3000] [--resnet_steps 10] [--write docs/benchmarks/nets.md]
 
 Medians over rounds of interleaved blocks of complete steps: gradients to zero, forward, loss, backward, optimiser,
 multipliers. On the small net a step is mostly overhead. By hand, and for cooper, the two sides of the gap are the

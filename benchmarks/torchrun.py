@@ -1,6 +1,6 @@
 """Throughput of one and two processes on a CPU, plain and with our loss, and what its all-reduce costs.
 
-    OMP_NUM_THREADS=1 python benchmarks/torchrun.py [--launches 2] [--rounds 20] [--write docs/scale.md]
+    OMP_NUM_THREADS=1 python benchmarks/torchrun.py [--launches 2] [--rounds 20] [--write docs/benchmarks/scale.md]
 
 Every process has one thread, and as many rows per batch as the title says. One and two processes are launched in turn,
 and within a launch the kinds of steps take turns. Two processes use gloo; a plain step of theirs is that of

@@ -1,4 +1,4 @@
-"""A constraint of your own: see docs/adding.md."""
+"""A constraint of your own: see docs/how-to/extending.md."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""A method of your own: see docs/adding.md."""
+"""A method of your own: see docs/how-to/extending.md."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -21,7 +21,7 @@ from fairalm.report.card import model_card
 from fairalm.report.facts import gather
 
 OWN = textwrap.dedent('''
-    """A constraint and a method as docs/extending.md writes them: nothing but the mathematics."""
+    """A constraint and a method as docs/how-to/extending.md writes them: nothing but the mathematics."""
 
     from dataclasses import dataclass
 

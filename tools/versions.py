@@ -1,4 +1,4 @@
-"""Save small models in one environment and predict with them in another: the table of docs/saving.md.
+"""Save small models in one environment and predict with them in another: the table of docs/how-to/saving.md.
 
     python tools/versions.py save FOLDER     # in the environment that saves
     python tools/versions.py check FOLDER    # in the environment that predicts

@@ -32,9 +32,9 @@ def write_manifest(folder: Path, *, data: str, settings: Any, seed: int | None =
 
 def versions() -> dict[str, str]:
     """The versions of Python and of the libraries that a figure or a model may depend on."""
+    packages = {name: version(name) for name in ("fairalm", "numpy", "pandas", "scikit-learn")}
     used = [name for name in ("torch", "lightgbm", "xgboost") if name in sys.modules]
-    packages = {name: version(name) for name in ("fairalm", "numpy", "pandas", "scikit-learn", *used)}
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), **packages, **{name: str(sys.modules[name].__version__) for name in used}}
 
 
 def digest_of(value: Any) -> str:

@@ -12,7 +12,7 @@ import sklearn
 from fairalm.exceptions import InputError, VersionError
 from fairalm.tree_checks import parts_of
 
-#: The scikit-learn versions between which saved models predict the same: docs/saving.md.
+#: The scikit-learn versions between which saved models predict the same: docs/how-to/saving.md.
 OLDEST, NEWEST = (1, 7), (1, 9)
 #: Modules by the names that other versions of scikit-learn give them.
 RENAMED = {"_loss": "sklearn._loss._loss"}

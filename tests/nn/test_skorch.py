@@ -1,4 +1,4 @@
-"""The recipe of docs/frameworks.md for skorch, against the plain loop on the same batches."""
+"""The recipe of docs/how-to/frameworks.md for skorch, against the plain loop on the same batches."""
 
 import numpy as np
 import pytest

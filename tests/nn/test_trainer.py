@@ -172,7 +172,7 @@ def test_one_column_of_logits_and_a_scheduler():
 
 
 def test_a_constraint_of_ones_own(tmp_path):
-    """As docs/adding.md has it: in the history, and in the choice of the epoch."""
+    """As docs/how-to/extending.md has it: in the history, and in the choice of the epoch."""
 
     @dataclass(frozen=True, kw_only=True)
     class ErrorAndOpportunity(Constraint):

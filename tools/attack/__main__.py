@@ -21,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tools.attack", description="Attack fairalm and count its failures."
     )
-    parser.add_argument("--full", action="store_true", help="as often as docs/reliability.md says")
+    parser.add_argument("--full", action="store_true", help="as often as docs/reference/reliability.md says")
     parser.add_argument("--only", choices=ATTACKS, action="append", help="one attack; may be repeated")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(

@@ -18,7 +18,7 @@ from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import names
 from fairalm.methods import METHODS
 from fairalm.runs import images, nets
-from fairalm.runs.choices import ADVERSARIAL, ESTIMATORS, FRONTIER, NETS, WITH_PROBABILITIES
+from fairalm.runs.choices import ADVERSARIAL, BOOSTERS, ESTIMATORS, FRONTIER, NETS, WITH_PROBABILITIES
 from fairalm.runs.settings import MAX_ITER, SIGNALS, default_method, default_signal
 from fairalm.sklearn.classifier import PREDICTORS
 
@@ -105,13 +105,13 @@ TRAIN_SOURCE: dict[str, Any] = SOURCE | {
 SETTINGS: dict[str, Any] = {
     "constraint": Annotated[str, Option(metavar="NAME", help=f"Constraint: {', '.join(CONSTRAINTS)}; {OWN}.")],
     "tol": number(float, "Tolerance: 0.01 lets rates differ by one point."),
-    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join(ESTIMATORS)}.")],
+    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join((*ESTIMATORS, *BOOSTERS))}.")],
     "max_iter": number(int | None, "Rounds of a method, at most.", min=1, show_default=str(MAX_ITER)),
     "test_size": number(float, "Share of the rows to test on."),
 }
 #: The same for ``fairalm train``.
 TRAIN_SETTINGS: dict[str, Any] = SETTINGS | {
-    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join((*ESTIMATORS, *NETS))}.")],
+    "estimator": Annotated[str, Option(metavar="NAME", help=f"Model: {', '.join((*ESTIMATORS, *BOOSTERS, *NETS))}.")],
     "method": text(
         "NAME",
         f"Method: {', '.join((*METHODS, FRONTIER))}; for images also {ADVERSARIAL}; {OWN}.",

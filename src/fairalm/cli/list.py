@@ -9,7 +9,7 @@ from fairalm.console import print_table, say
 from fairalm.constraints import CONSTRAINTS
 from fairalm.datasets import LOADERS
 from fairalm.methods import METHODS
-from fairalm.runs.choices import ESTIMATORS, FRONTIER, FRONTIER_SUMMARY, NETS
+from fairalm.runs.choices import BOOSTERS, ESTIMATORS, FRONTIER, FRONTIER_SUMMARY, NETS
 
 
 def list(as_json: Json = False) -> None:
@@ -25,7 +25,9 @@ def list(as_json: Json = False) -> None:
         "data sets": {name: first_line(loader).removeprefix("Load ") for name, loader in LOADERS.items()},
         "constraints": {name: first_line(kind) for name, kind in CONSTRAINTS.items()},
         "methods": {name: kind.summary for name, kind in METHODS.items()} | {FRONTIER: FRONTIER_SUMMARY},
-        "estimators": {name: words for name, (_, words) in ESTIMATORS.items()} | NETS,
+        "estimators": {name: words for name, (_, words) in ESTIMATORS.items()}
+        | {name: words for name, (_, _, words) in BOOSTERS.items()}
+        | NETS,
     }
     if as_json:
         print_json(listed)

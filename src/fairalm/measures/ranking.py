@@ -60,7 +60,7 @@ def ks(y_true: Any, scores: Any, *, level: float = 0.95) -> Measure:
 
     The interval is that of the difference of the two shares at this threshold. A largest difference is too large on
     average; by how much is seen on samples redrawn from the scores in 256 bins, and the lower end is moved down by
-    that. See docs/lda.md for the coverage. Parameters as in :func:`auc`.
+    that. See docs/benchmarks/lda.md for the coverage. Parameters as in :func:`auc`.
 
     Examples
     --------

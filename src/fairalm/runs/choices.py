@@ -33,8 +33,16 @@ ESTIMATORS: dict[str, tuple[Callable[[int], Any], str]] = {
     "boosting": (lambda n: HistGradientBoostingClassifier(random_state=n), "gradient boosting of trees on histograms"),
     "naive-bayes": (lambda seed: GaussianNB(), "Gaussian naive Bayes"),
 }
+#: Boosting libraries, imported when they are used: name -> (class, its settings, description).
+BOOSTERS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "lightgbm": ("LGBMClassifier", {"verbose": -1}, 'LightGBM with its own defaults; needs "fairalm[lightgbm]"'),
+    "xgboost": ("XGBClassifier", {}, 'XGBoost with its own defaults; needs "fairalm[xgboost]"'),
+}
 #: Those that the frontier can be made of.
-WITH_PROBABILITIES = tuple(name for name, (make, _) in ESTIMATORS.items() if hasattr(make(0), "predict_proba"))
+WITH_PROBABILITIES = (
+    *(name for name, (make, _) in ESTIMATORS.items() if hasattr(make(0), "predict_proba")),
+    *BOOSTERS,
+)
 LAST_LAYER = "last-layer"
 #: Estimators for images, and every net: name -> description.
 IMAGE_NETS: dict[str, str] = {
@@ -50,9 +58,15 @@ FRONTIER_SUMMARY = "fits once, then answers every tolerance; see fairalm frontie
 
 
 def make_estimator(name: str, seed: int) -> Any:
-    """An estimator of scikit-learn."""
+    """An estimator of scikit-learn, LightGBM or XGBoost."""
     if name in NETS:
         raise InputError(f"The estimator {name!r} is a net, which only fairalm train can train.")
+    if name in BOOSTERS:
+        kind, settings, _ = BOOSTERS[name]
+        try:
+            return getattr(importlib.import_module(name), kind)(random_state=seed, **settings)
+        except ImportError as error:
+            raise InputError(f'The estimator {name!r} needs its library: pip install "fairalm[{name}]".') from error
     make, _ = by_name("estimator", name, ESTIMATORS)
     return make(seed)
 

@@ -12,7 +12,7 @@ from fairalm.datasets import MOST_CATEGORIES, Table
 from fairalm.exceptions import InputError
 
 SMALL = 100_000  # rows that are not worth a look
-COPIES = 3.0  # of the table, and of the matrix of numbers that a model is fitted to; see docs/big-data.md
+COPIES = 3.0  # of the table, and of the matrix of numbers that a model is fitted to; see docs/how-to/big-data.md
 
 
 def check_memory(table: Table, columns: Sequence[str], name: str, rows: int | None = None) -> None:
@@ -26,7 +26,7 @@ def check_memory(table: Table, columns: Sequence[str], name: str, rows: int | No
         raise InputError(
             f"To train on {n_rows:,} rows of {name} takes about {needed / 1e9:.1f} GB of memory, of which"
             f" {free / 1e9:.1f} GB are free: pass {{rows}} to train on a sample, leave columns out with {{drop}}, or"
-            " train in batches or in Spark (docs/big-data.md).",
+            " train in batches or in Spark (docs/how-to/big-data.md).",
             rows=max(int(n_rows * free / needed / 2), 1),
             drop=None,
         )

@@ -14,6 +14,7 @@ from fairalm.measures import definition_of
 from fairalm.methods import DEFAULT_METHOD, Method
 from fairalm.runs.choices import (
     ADVERSARIAL,
+    BOOSTERS,
     ESTIMATORS,
     FRONTIER,
     IMAGE_NETS,
@@ -59,7 +60,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Fill in the defaults of the estimator, and refuse what is unknown or does not go together."""
-        check_choice("estimator", self.estimator, (*ESTIMATORS, *NETS))
+        check_choice("estimator", self.estimator, (*ESTIMATORS, *BOOSTERS, *NETS))
         if self.is_frontier:
             self._check_frontier()
         for name, default in (("method", default_method), ("dual_signal", default_signal)):

@@ -14,7 +14,7 @@ from fairalm.exceptions import ColumnWarning, InputError
 FEWEST = 20  # rows; fewer can all differ by chance
 DISTINCT = 0.9  # share of different texts from which a column is taken for an id
 ID_WORDS = {"id", "ids", "index", "key", "number", "row"}
-REVEALED = 0.95  # see docs/data.md
+REVEALED = 0.95  # see docs/how-to/tables.md
 DECIMALS = r"[+-]?\d+,\d+"
 
 

@@ -86,7 +86,7 @@ class FrontierClassifier(MetaEstimatorMixin, ClassifierMixin, ConstrainedEstimat
         Error and gap of `model_`, out of fold.
     certificate_ : float
         How much more `model_` may cost than the best of all classifiers, under the estimated probabilities. See
-        docs/certificate.md for what that proves.
+        docs/concepts/certificate.md for what that proves.
     groups_ : tuple
         The groups, in the order of the codes.
     n_oracle_calls_ : int
