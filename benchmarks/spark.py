@@ -1,6 +1,6 @@
 """Algorithm 1 on Spark by the number of rows: time in plain fits, and what the driver holds.
 
-    python -m benchmarks.spark                     # 10^5, 10^6 and 10^7 rows; writes the table into docs/how-to/spark.md
+    python -m benchmarks.spark                     # 10^5, 10^6 and 10^7 rows; writes docs/how-to/spark.md
     python -m benchmarks.spark --rows 100000       # one size, printed
 
 Each size runs in a process of its own, so that its peak memory is its own. Spark makes the rows: two groups, one of

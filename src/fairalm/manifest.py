@@ -34,7 +34,8 @@ def versions() -> dict[str, str]:
     """The versions of Python and of the libraries that a figure or a model may depend on."""
     packages = {name: version(name) for name in ("fairalm", "numpy", "pandas", "scikit-learn")}
     used = [name for name in ("torch", "lightgbm", "xgboost") if name in sys.modules]
-    return {"python": platform.python_version(), **packages, **{name: str(sys.modules[name].__version__) for name in used}}
+    packages |= {name: str(sys.modules[name].__version__) for name in used}
+    return {"python": platform.python_version(), **packages}
 
 
 def digest_of(value: Any) -> str:

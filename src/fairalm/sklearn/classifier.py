@@ -113,7 +113,8 @@ class FairALMClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         Where errors and gaps were measured: "train", "heldout" or "crossfit".
     saddle_gap_, optimality_gap_ : float
         How much more the average play and the predictor cost than any mixture of the classifiers found must, at
-        |lambda| <= `bound`; NaN for a constraint that is not linear. See docs/concepts/certificate.md for what that proves.
+        |lambda| <= `bound`; NaN for a constraint that is not linear. docs/concepts/certificate.md says what
+        that proves.
     n_iter_, n_oracle_calls_ : int
         Rounds, and fits of the estimator.
     groups_ : tuple
