@@ -1,6 +1,6 @@
 """The defaults where they are hard to keep: wide tolerances, several groups and gaps, boosting on new rows.
 
-    python benchmarks/promise.py [--parts tolerance,groups] [--seeds 10] [--write docs/benchmarks/tolerances-and-groups.md]
+    python benchmarks/promise.py [--seeds 10] [--write docs/benchmarks/tolerances-and-groups.md]
 
 Three parts. Their settings were fixed before test rows were looked at; the method was still changed, by training
 figures, after the first runs of the first two (docs/benchmarks/tolerances-and-groups.md says what was seen when):

@@ -74,7 +74,9 @@ def test_costs(frontier, data):
     X, y, _ = data
     wrong = [((point.predict(X) == "high") & (y == "low")).mean() for point in (even, costly)]
     assert wrong[1] < wrong[0]
-    assert costly.bound_ <= costly.cost_
+    assert (
+        abs(costly.cost_ - costly.bound_) < 0.001
+    )  # a row on the border of two labels may cost less, and miss a limit
     assert costly.decision_function(X).shape == (len(X), 3)
 
 

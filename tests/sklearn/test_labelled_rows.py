@@ -105,22 +105,22 @@ HALF, EVEN = np.arange(40) // 20, np.arange(40) % 2
 )
 def test_an_empty_cell_is_refused(own):
     with pytest.raises(InputError, match="Group 'b' has no rows with y='yes', so EqualOpportunity cannot be judged"):
-        own.check([EqualOpportunity()], AB, ("no", "yes"))
+        own.check([EqualOpportunity()], AB, ("no", "yes"), 1)
 
 
 def test_a_cell_may_be_empty_that_no_constraint_speaks_of():
-    rows(1 - EVEN).check([DemographicParity()], AB, ("no", "yes"))
+    rows(1 - EVEN).check([DemographicParity()], AB, ("no", "yes"), 1)
 
 
 def test_small_cells_are_warned_of():
     small = np.where(np.arange(40) < 36, 0, 1)
     with pytest.warns(SmallCellWarning, match=r"Fewer than 5 rows with y=target in 'b' \(2\)"):
-        rows(small).check([EqualOpportunity()], AB, ("no", "yes"))
+        rows(small).check([EqualOpportunity()], AB, ("no", "yes"), 1)
 
 
 def test_the_constraint_must_fit_the_groups():
     with pytest.raises(InputError, match="There is no group 'c'"):
-        rows(HALF).check([DemographicParity(reference="c")], AB, ("no", "yes"))
+        rows(HALF).check([DemographicParity(reference="c")], AB, ("no", "yes"), 1)
     with pytest.raises(InputError, match="ErrorParity does not compare shares"):
-        rows(HALF).check([replace(ErrorParity(), ratio=0.8)], AB, ("no", "yes"))
-    rows(HALF).check([DemographicParity(reference="a", ratio=0.8)], AB, ("no", "yes"))
+        rows(HALF).check([replace(ErrorParity(), ratio=0.8)], AB, ("no", "yes"), 1)
+    rows(HALF).check([DemographicParity(reference="a", ratio=0.8)], AB, ("no", "yes"), 1)
