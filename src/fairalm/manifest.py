@@ -18,14 +18,24 @@ from fairalm.json_reader import read_json
 MANIFEST, FORMAT = "manifest.json", 1
 
 
-def write_manifest(folder: Path, *, data: str, settings: Any, seed: int | None = None, split: Any = None) -> None:
-    """Write the manifest of all files in a folder; call it last.
+def write_manifest(
+    folder: Path,
+    *,
+    data: str,
+    settings: Any,
+    seed: int | None = None,
+    split: Any = None,
+    names: Iterable[str] | None = None,
+) -> None:
+    """Write the manifest of all files in a folder, or of those with these names; call it last.
 
     It says what the files were made from: the fingerprint of the data, digests of the settings and of the split (the
     numbers of the rows in each part), and the versions of the libraries.
     """
-    files = {file.relative_to(folder).as_posix(): _digest(file) for file in sorted(folder.rglob("*")) if file.is_file()}
-    files.pop(MANIFEST, None)
+    if names is None:
+        own = (file.relative_to(folder).as_posix() for file in sorted(folder.rglob("*")) if file.is_file())
+        names = [name for name in own if name != MANIFEST]
+    files = {name: digest_of_file(folder / name) for name in names}
     made_from = {"data": data, "split": split and digest_of(split), "seed": seed, "settings": digest_of(settings)}
     write_json(folder / MANIFEST, {"format": FORMAT, "versions": versions(), **made_from, "files": files})
 
@@ -57,12 +67,13 @@ def check_manifest(folder: Path, names: Iterable[str] | None = None) -> dict[str
     for name in files if names is None else [name for name in names if name in files]:
         if not (folder / name).is_file():
             raise InputError(f"{folder / name} is missing: restore it from a copy, or train again.")
-        if _digest(folder / name) != files[name]:
+        if digest_of_file(folder / name) != files[name]:
             raise InputError(f"{folder / name} is not as fairalm wrote it: restore it from a copy, or train again.")
     return dict(manifest)
 
 
-def _digest(file: Path) -> str:
+def digest_of_file(file: Path) -> str:
+    """The sha256 of a file, read piece by piece."""
     digest = hashlib.sha256()
     with file.open("rb") as content:
         while part := content.read(2**20):

@@ -27,8 +27,9 @@ def make_run(folder, target="upright", seed=0, size=64):
     torch.manual_seed(seed)
     settings = {"net": "resnet18", "size": size, "channels": 3, "target": target, "positive": 1, "negative": 0}
     scale = {"mean": [110.0] * 3, "std": [40.0] * 3}
+    fair = {"data": {}, "protected": ["group"], "groups": ["0", "1"], "constraint": "equal-opportunity", "tol": 0.01}
     net = make_net("resnet18", in_channels=3, size=size).eval()
-    ImageModel(net, settings | scale, pd.DataFrame({"epoch": [1]}), 0).save(folder)
+    ImageModel(net, settings | scale | fair, pd.DataFrame({"epoch": [1]}), 0).save(folder)
 
 
 @pytest.fixture(scope="module")

@@ -103,7 +103,7 @@ def test_a_run_is_all_that_cam_needs(run, faces, tmp_path, monkeypatch):
     trained = pd.read_csv(tmp_path / "r" / "test.csv")
     assert len(trained) == 48
     (tmp_path / "r" / "test.csv").unlink()
-    code, out, err = run("cam", "../r", "-o", "maps")
+    code, out, err = run("cam", "../r", "-o", "others")
     assert code == 2
     assert "has no list of test images (test.csv): name a folder of images after it." in err
 

@@ -247,7 +247,8 @@ def test_the_epoch_is_chosen_on_validation_images(data, tmp_path):
     assert model.chosen == model.history["valid_error"].argmin()
     error = (model.predict(make_images(seed=1)) != make_images(seed=1).frame["label"]).mean()
     assert error == pytest.approx(model.history["valid_error"][model.chosen])
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["history.json", "model.pt", "settings.json"]
+    names = sorted(path.name for path in (tmp_path / "run").iterdir())
+    assert names == ["history.json", "manifest.json", "model.pt", "settings.json"]
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), ("yes", "no"), (1, 0)])
@@ -459,8 +460,10 @@ def test_images_of_another_shape_are_refused(data):
         ("settings.json", None, "it has no settings.json"),
         ("settings.json", b"{}", "was not written by this version"),
         ("settings.json", b"{", "is not JSON"),
-        ("model.pt", None, "cannot be read as the weights of a relu3"),
-        ("model.pt", b"garbage", "cannot be read as the weights of a relu3"),
+        ("model.pt", None, "model.pt is missing"),
+        ("model.pt", b"garbage", "model.pt is not as fairalm wrote it"),
+        ("history.json", b"{}", "history.json is not as fairalm wrote it"),
+        ("manifest.json", None, "has no manifest.json"),
     ],
 )
 def test_a_damaged_run(data, tmp_path, name, content, match):

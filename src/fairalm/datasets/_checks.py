@@ -96,6 +96,6 @@ def reading_parquet(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (OSError, ValueError) as error:  # pyarrow's own errors derive from these
-        reason = str(error).splitlines()[0].split(". ")[0]
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError) as error:  # pyarrow's own are of these
+        reason = (str(error) or type(error).__name__).splitlines()[0].split(". ")[0]
         raise InputError(f"{path} cannot be read as Parquet ({reason}).") from error

@@ -25,7 +25,7 @@ class ParquetTable(Table):
                 self._schemas.append(schema_of(file))
         with reading_parquet(files[0]):
             self._schema = self._dataset().schema
-        head = with_index(self._schema.empty_table().to_pandas())
+            head = with_index(self._schema.empty_table().to_pandas())
         check_names(list(head.columns), str(path))
         self.names = tuple(name for name in head.columns if name in self._schema.names)
         if not self.n_rows:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import torch
 from torch import nn
@@ -25,6 +26,8 @@ from fairalm.nn.tally import Tally
 
 SCHEMA = 1  # of checkpoint.pt
 CHECKPOINT = "checkpoint.pt"
+UNREADABLE: tuple[type[Exception], ...] = (RuntimeError, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError)
+UNREADABLE += (NotImplementedError, BadZipFile, pickle.UnpicklingError)
 
 
 @dataclass
@@ -117,19 +120,32 @@ def reading(path: Path, what: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (RuntimeError, OSError, EOFError, LookupError, TypeError, ValueError, pickle.UnpicklingError) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().split("\n")[0]
         raise InputError(f"{path} cannot be read as {what} ({reason}).") from error
 
 
+def load_tensors(path: Path, what: str) -> dict[str, Any]:
+    """Read what :func:`to_bytes` made, on the CPU and without running code from it; damaged bytes are refused."""
+    with reading(path, what):
+        with ZipFile(path) as archive:  # torch does not compare the checksums that its files have
+            damaged = archive.testzip()
+        if damaged is not None:
+            raise ValueError(f"{damaged} is damaged")
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
+            raise TypeError("it has no names")
+        return content
+
+
 def read_checkpoint(folder: Path) -> dict[str, Any]:
     """Read the folder's checkpoint, on the CPU and without running code from it."""
-    path = folder / CHECKPOINT
-    with reading(path, "a checkpoint of a Trainer"):
-        content = torch.load(path, map_location="cpu", weights_only=True)
+    path, what = folder / CHECKPOINT, "a checkpoint of a Trainer"
+    content = load_tensors(path, what)
+    with reading(path, what):
         if content["schema"] != SCHEMA:
             raise InputError(f"{path} has schema {content['schema']}, not {SCHEMA}: use the fairalm that wrote it.")
-        return dict(content)
+        return content
 
 
 def check_resume(folder: Path, resume: bool) -> None:

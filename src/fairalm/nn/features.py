@@ -127,15 +127,14 @@ class Cache:
         from safetensors.torch import save
 
         path = self.folder / f"{i:06d}.safetensors"
-        digest = hashlib.sha256()
-        _feed(digest, x)
+        inputs = _digest(x)
         if path.is_file():
-            found = self._read(path, digest.hexdigest())
+            found = self._read(path, inputs)
             if i == 0:  # the net's code can change while its weights do not: compare one batch
                 self._compare(found, self.run(x, n_rows))
             return found
         features = self.run(x, n_rows)
-        metadata = {"net": self.net, "inputs": digest.hexdigest()}
+        metadata = {"net": self.net, "inputs": inputs, "features": _digest(features)}
         write_atomic(path, save({"features": features.contiguous()}, metadata=metadata))
         return features
 
@@ -152,6 +151,8 @@ class Cache:
             raise self._refusal("another net")
         if metadata.get("inputs") != inputs:
             raise self._refusal(f"other data (batch {int(path.stem)} differs: other rows, order or batch size)")
+        if metadata.get("features") != _digest(features):
+            raise InputError(f"{path} is not as fairalm wrote it: delete it.")
         return features
 
     def _compare(self, found: Tensor, now: Tensor) -> None:
@@ -160,6 +161,12 @@ class Cache:
 
     def _refusal(self, of_what: str) -> InputError:
         return InputError(f"{self.folder} holds features of {of_what}: choose another `cache` folder, or delete it.")
+
+
+def _digest(value: Any) -> str:
+    digest = hashlib.sha256()
+    _feed(digest, value)
+    return digest.hexdigest()
 
 
 def _feed(digest: Any, value: Any) -> None:

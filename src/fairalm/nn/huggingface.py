@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 try:
@@ -18,7 +17,7 @@ except ImportError as error:  # pragma: no cover
 
 from fairalm.exceptions import InputError
 from fairalm.files import write_atomic
-from fairalm.nn.checkpoint import to_bytes
+from fairalm.nn.checkpoint import load_tensors, to_bytes
 from fairalm.nn.loss import ConstrainedLoss, log_values
 
 STATE = "constrained_loss.pt"
@@ -104,7 +103,7 @@ class ConstrainedTrainer(Trainer):
             path = Path(folder) / STATE
             if not path.is_file():
                 raise InputError(f"{path} is missing: resume from a checkpoint that a ConstrainedTrainer wrote.")
-            self.criterion.load_state_dict(torch.load(path, map_location=self.args.device, weights_only=True))
+            self.criterion.load_state_dict(load_tensors(path, "the state of a loss"))
         return super().train(resume_from_checkpoint, *args, **kwargs)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:

@@ -18,7 +18,7 @@ from fairalm.files import AnyPath, write_atomic, write_json
 from fairalm.measures.text import percent
 from fairalm.nn.adversarial import Adversarial
 from fairalm.nn.batches import Batches
-from fairalm.nn.checkpoint import Checkpoint, Progress, describe, read_checkpoint, to_bytes
+from fairalm.nn.checkpoint import Checkpoint, Progress, describe, load_tensors, read_checkpoint, to_bytes
 from fairalm.nn.checks import check_count, usable_device
 from fairalm.nn.choice import Choose, check_choice, choose_epoch
 from fairalm.nn.distributed import gather_from_ranks, n_ranks, rank, wait_for_ranks
@@ -324,7 +324,7 @@ class Trainer:
             if self.choose is not None:
                 self.chosen = choose_epoch(self.choose, self.history, self.criterion.constraint)
                 path = self.folder / f"weights/epoch-{self.chosen}.pt"
-                self._net.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+                self._net.load_state_dict(load_tensors(path, "the weights of an epoch"))
             self._write_weights("model.pt")
         self.model.eval()
         return self.history

@@ -18,7 +18,8 @@ from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath, write_atomic, write_json
 from fairalm.json_reader import read_json
-from fairalm.nn.checkpoint import reading, to_bytes
+from fairalm.manifest import check_manifest, digest_of, write_manifest
+from fairalm.nn.checkpoint import load_tensors, reading, to_bytes
 from fairalm.nn.modes import evaluating
 from fairalm.vision.image_batches import Pixels, Scale
 from fairalm.vision.nets import make_net
@@ -98,10 +99,12 @@ class ImageModel:
             yield scale.tensor(pixels[start : start + BATCH_SIZE]).to(device)
 
     def save(self, folder: AnyPath) -> None:
-        """Write model.pt, history.json and, last, settings.json; :func:`load_image_model` reads them."""
+        """Write model.pt, history.json, manifest.json and, last, settings.json; :func:`load_image_model` reads them."""
         folder = Path(folder)
         write_atomic(folder / WEIGHTS, to_bytes(self.net.state_dict()))
         write_json(folder / HISTORY, self.history.to_dict("list"))
+        made_from: Any = {"data": digest_of(self.settings["data"]), "settings": self.settings}
+        write_manifest(folder, **made_from, names=(WEIGHTS, HISTORY))
         write_settings(folder, self.settings, self.chosen)
 
 
@@ -126,8 +129,11 @@ def load_image_model(folder: AnyPath) -> ImageModel:
     settings, chosen = read_settings(folder)
     if chosen is None:
         raise InputError(f"The training in {folder} has not finished: pass {{resume}} to continue it.", resume=True)
+    check_manifest(folder, (WEIGHTS, HISTORY))
     net = make_net(settings["net"], in_channels=settings["channels"], size=settings["size"])
-    with reading(folder / WEIGHTS, f"the weights of a {settings['net']}"):
-        net.load_state_dict(torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True))
+    path, what = folder / WEIGHTS, f"the weights of a {settings['net']}"
+    weights = load_tensors(path, what)
+    with reading(path, what):
+        net.load_state_dict(weights)
     history = pd.DataFrame(read_json(folder / HISTORY, "history")).apply(pd.to_numeric)
     return ImageModel(net.eval(), settings, history, chosen)

@@ -90,11 +90,17 @@ def test_a_damaged_cache_is_made_again(many, cache):
     def cut():
         os.truncate(folder / "pixels.npy", size - 1)
 
+    def flip():
+        content = bytearray((folder / "pixels.npy").read_bytes())
+        content[size // 2] ^= 1
+        (folder / "pixels.npy").write_bytes(content)
+
     damages = [
         cut,
-        (folder / "unreadable.json").unlink,
-        lambda: (folder / "unreadable.json").write_text("[1]"),
-        lambda: (folder / "unreadable.json").write_text('{"0": "x"}'),
+        flip,
+        (folder / "images.json").unlink,
+        lambda: (folder / "images.json").write_text("[1]"),
+        lambda: (folder / "images.json").write_text('{"0": "x"}'),
         (folder / "pixels.npy").unlink,
         lambda: (folder / "pixels.npy").write_bytes(b""),
     ]

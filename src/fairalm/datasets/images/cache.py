@@ -21,10 +21,12 @@ from fairalm.exceptions import InputError
 from fairalm.files import cache_dir, write_json
 from fairalm.folders import new_folder
 from fairalm.json_reader import read_json
+from fairalm.manifest import digest_of_file
 from fairalm.progress import progress_bar
 
 CACHE_VARIABLE = "FAIRALM_CACHE"
-VERSION = 1  # of `decode`: a new one invalidates old caches
+PIXELS, ABOUT = "pixels.npy", "images.json"
+VERSION = 2  # of `decode`: a new one invalidates old caches
 CHUNK = 64  # images per task of a worker
 WORTH = 10.0  # seconds of decoding above which workers, which take seconds to start, are worth it
 BAR = "reading images"
@@ -94,10 +96,13 @@ def _fingerprint(jobs: Sequence[Job], size: int, kind: Kind) -> str:
 
 
 def _open(folder: Path, n_jobs: int) -> Decoded | None:
-    """The content of a folder; None if it is missing or incomplete."""
+    """The content of a folder; None if it is missing, incomplete or damaged."""
     try:
-        pixels = np.lib.format.open_memmap(folder / "pixels.npy", mode="r")
-        reasons = {int(row): str(why) for row, why in read_json(folder / "unreadable.json", "unreadable").items()}
+        about = read_json(folder / ABOUT, "images")
+        if digest_of_file(folder / PIXELS) != about["sha256"]:
+            return None
+        pixels = np.lib.format.open_memmap(folder / PIXELS, mode="r")
+        reasons = {int(row): str(why) for row, why in about["unreadable"].items()}
     except (OSError, ValueError, AttributeError):
         return None
     kept = np.setdiff1d(np.arange(n_jobs), list(reasons))
@@ -108,7 +113,7 @@ def _clear(folder: Path, n_jobs: int) -> None:
     """Delete a damaged folder, and the remains of killed processes."""
     if folder.exists() and _open(folder, n_jobs) is None:
         shutil.rmtree(folder, ignore_errors=True)
-    for left in folder.parent.glob(f".{'[0-9a-f]' * len(folder.name)}.*/pixels.npy"):
+    for left in folder.parent.glob(f".{'[0-9a-f]' * len(folder.name)}.*/{PIXELS}"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > STALE:
                 shutil.rmtree(left.parent)
@@ -118,7 +123,7 @@ def _fill(folder: Path, jobs: Sequence[Job], size: int, kind: Kind, progress: bo
     reasons: dict[int, str] = {}
     shape = (len(jobs), size, size, CHANNELS[kind])
     bar = progress_bar(len(jobs), shown=progress, text=BAR)
-    with new_folder(folder, wait=True) as part, (part / "pixels.npy").open("wb") as file, bar as update:
+    with new_folder(folder, wait=True) as part, (part / PIXELS).open("wb") as file, bar as update:
         _write_header(file, shape)
         done = 0
         for pixels, whys in _decoded(jobs, size, kind):
@@ -130,7 +135,8 @@ def _fill(folder: Path, jobs: Sequence[Job], size: int, kind: Kind, progress: bo
             raise InputError(f"None of the {len(jobs)} files could be read; the first, {jobs[0][0]}: {reasons[0]}.")
         file.seek(0)
         _write_header(file, (len(jobs) - len(reasons), *shape[1:]))  # numpy reserves space for another length
-        write_json(part / "unreadable.json", reasons)
+        file.flush()
+        write_json(part / ABOUT, {"sha256": digest_of_file(part / PIXELS), "unreadable": reasons})
 
 
 def _write_header(file: Any, shape: tuple[int, ...]) -> None:
