@@ -86,7 +86,7 @@ def test_predict_refuses_an_unknown_scikit_learn(run, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("sklearn.__version__", "1.0")
         save(model, tmp_path / "r" / "model.skops")
-    write_manifest(tmp_path / "r")
+    write_manifest(tmp_path / "r", data="", settings={})
     code, _, err = run("predict", "r", "people.csv", "-o", "out.csv")
     assert code == 2
     assert "saved with scikit-learn 1.0" in err
@@ -115,9 +115,9 @@ def test_compare_on_seeds(run, table, tmp_path):
     written = pd.read_csv(tmp_path / "c.csv")
     assert written["method"].tolist() == ["plain", "secant", "reweight", "fairlearn-gradient", "fairlearn-threshold"]
     assert (written.loc[0, "fits_mean"], written.loc[0, "deo_sd"] > 0) == (1, True)
-    code, out, _ = run("compare", table, *options, "-o", "c.json", "--json")
+    code, out, _ = run("compare", table, *options, "-o", "d.json", "--json")
     result = json.loads(out)
-    assert result == json.loads((tmp_path / "c.json").read_text())
+    assert result == json.loads((tmp_path / "d.json").read_text())
     errors = [single["error"]["value"] for single in result["runs"] if single["method"] == "secant"]
     assert len(errors) == 2
     assert result["methods"][1]["error_mean"] == pytest.approx(np.mean(errors))

@@ -218,6 +218,8 @@ def test_weights_separate_attributes_and_several_groups(run, people, tmp_path):
         code, out, err = run("frontier", "p.csv", *columns, *options, "--tol", "0.1", "-o", number)
         assert code == 0, err
         assert "10 points <- chosen" in out
+    assert "No picture: it would show counts of fewer than ten people." in " ".join(out.split())  # rows with weights
+    assert not (tmp_path / "2" / "frontier.png").exists()
 
 
 @pytest.mark.parametrize("varied", list(SHOWN))

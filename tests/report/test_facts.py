@@ -276,7 +276,7 @@ def test_what_is_no_run_is_refused(tmp_path, trained):
     with pytest.raises(InputError, match="no such file"):
         gather([tmp_path / "x"])
     (tmp_path / "a.json").write_text('{"schema": 2, "config": {}}')
-    with pytest.raises(InputError, match="does not say what a report needs"):
+    with pytest.raises(InputError, match="a report needs one that fairalm wrote"):
         gather([tmp_path / "a.json"])
     with pytest.raises(InputError, match="`min_cell` must be 1 or more"):
         gather([trained], min_cell=0)

@@ -166,10 +166,12 @@ def _write_parquet(file: Path, parts: Iterable[Any]) -> None:
 
 
 def write_picture(run: Path, picture: Path) -> str:
-    """Write the curve of a frontier; the line that says what to install if that is not possible."""
+    """Write the curve of a frontier; the line that says why there is no picture, if there is none."""
     try:
         facts = gather([run])
         curve = facts["frontier"]
+        if curve is None:
+            return "No picture: it would show counts of fewer than ten people. frontier.csv has every point."
         title = f"{facts['title']} {curve['title']} Training {facts['rows_are']}, out of fold, with 95 % intervals."
         if curve["outside"]:
             title += f" Above the picture: {'; '.join(curve['outside'])}."

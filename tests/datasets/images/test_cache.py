@@ -113,7 +113,7 @@ def test_a_damaged_cache_is_made_again(many, cache):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_leaves_nothing_that_counts(many, cache, number):
     process = start(many, "0", stderr=subprocess.DEVNULL, start_new_session=True)
-    while not list(cache.glob(".*/pixels.npy")):
+    while not list(cache.glob(".*/*/pixels.npy")):
         assert process.poll() is None
         time.sleep(0.005)
     os.killpg(process.pid, number)
@@ -138,11 +138,11 @@ def test_what_killed_processes_left_is_cleared_away_after_a_day(many, cache):
     old, young = cache / f".{'a' * 32}.{'b' * 32}", cache / f".{'c' * 32}.{'d' * 32}"
     foreign = cache / ".ssh"
     for folder in (old, young, foreign):
-        folder.mkdir(parents=True)
-        (folder / "pixels.npy").write_bytes(b"half")
+        (folder / "x").mkdir(parents=True)
+        (folder / "x" / "pixels.npy").write_bytes(b"half")
     yesterday = time.time() - 2 * image_cache.STALE
     for folder in (old, foreign):
-        os.utime(folder / "pixels.npy", (yesterday, yesterday))
+        os.utime(folder / "x" / "pixels.npy", (yesterday, yesterday))
     read_cached(jobs_of(many)[:3], size=16, kind="grey", progress=False)
     assert not old.exists()
     assert young.exists()

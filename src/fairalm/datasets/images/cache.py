@@ -113,10 +113,10 @@ def _clear(folder: Path, n_jobs: int) -> None:
     """Delete a damaged folder, and the remains of killed processes."""
     if folder.exists() and _open(folder, n_jobs) is None:
         shutil.rmtree(folder, ignore_errors=True)
-    for left in folder.parent.glob(f".{'[0-9a-f]' * len(folder.name)}.*/{PIXELS}"):
+    for left in folder.parent.glob(f".{'[0-9a-f]' * len(folder.name)}.*/*/{PIXELS}"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > STALE:
-                shutil.rmtree(left.parent)
+                shutil.rmtree(left.parents[1])
 
 
 def _fill(folder: Path, jobs: Sequence[Job], size: int, kind: Kind, progress: bool) -> None:
