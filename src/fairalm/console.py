@@ -13,6 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from fairalm.plain_text import plain
+
 WIDTH = 80
 INDENT, GAP = 2, 2  # columns before a table, and between its columns
 NAME = 12  # columns for names, if that leaves room for numbers on one line
@@ -29,11 +31,6 @@ def console(*, stderr: bool = False) -> Console:
 def is_terminal() -> bool:
     """Whether stderr is a terminal, which can show progress."""
     return console(stderr=True).is_terminal
-
-
-def plain(value: Any) -> str:
-    """One line of printable text: no line breaks, no escape codes."""
-    return " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())
 
 
 def say(text: str = "", *, indent: int = 0) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from fairalm.exceptions import InputError
 from fairalm.interrupts import uninterrupted
+from fairalm.spreadsheets import write_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,9 +123,11 @@ def sync(path: Path) -> None:
         os.close(file)
 
 
-def write_csv(path: AnyPath, table: pd.DataFrame) -> None:
-    """Write a table as CSV."""
-    write_atomic(path, table.to_csv(index=False).encode())
+def write_csv(path: AnyPath, table: pd.DataFrame, *, raw: bool = False) -> None:
+    """Write a table as CSV; text that a spreadsheet would take for a formula gets an apostrophe, unless `raw`."""
+    text = io.StringIO(newline="")
+    write_rows(text, table, raw=raw)
+    write_atomic(path, text.getvalue().encode("utf-8", "surrogateescape"))
 
 
 def write_png(path: AnyPath, figure: Any) -> None:

@@ -1,5 +1,6 @@
 """Runs as the commands write them, and a real browser."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from fairalm.cli import app
 
 CHROMIUM = Path("/usr/bin/chromium")
-NASTY = ['"><b>x</b>', 'd\'Arc & "co"', "אבג", "😀 </script><!--"]
+NASTY = ['"><b>x</b>', 'd\'Arc & "co"', "אבג", "😀\u2028</script><!--"]
 
 
 A4 = {"width": 688, "height": 1000}  # between the margins of the printed page, in pixels
@@ -45,7 +46,7 @@ def make_table(path, names, n, column="sex", seed=0):
     hired = np.where(skill + 0.4 * town + rng.normal(size=n) > 0.3, "yes", "no")
     columns = {"skill": skill.round(3), "town": town.round(3), column: np.array(names, dtype=object)[code]}
     frame = pd.DataFrame({**columns, "hired": hired})
-    frame.to_csv(path, index=False)
+    frame.to_csv(path, index=False, quoting=csv.QUOTE_NONNUMERIC)  # a name may have line breaks
     return path
 
 

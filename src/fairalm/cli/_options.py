@@ -28,6 +28,9 @@ FILES = "A .csv (also .csv.gz) or .parquet file, a folder of .parquet files"
 Data = Annotated[str, Argument(metavar="DATA", help=f"{FILES}, or one of: {', '.join(names())}.")]
 Seed = Annotated[int, Option(metavar="N", min=0, max=2**32 - 1, help="The same seed gives the same result.")]
 Json = Annotated[bool, Option("--json", help="Print the result as JSON, and nothing else, to stdout.")]
+Raw = Annotated[
+    bool, Option("--raw", help="In .csv files, leave text as it is that a spreadsheet would run as a formula.")
+]
 Overwrite = Annotated[bool, Option("--overwrite", help="Replace what is there.")]
 Mlflow = Annotated[
     bool, Option("--mlflow", help="Log the run to MLflow too: settings, figures and the folder, with the model in it.")

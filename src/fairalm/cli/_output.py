@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -28,6 +27,7 @@ from fairalm.report.page import write_page
 from fairalm.report.runs import RunSource
 from fairalm.report.words import constraint_sentence, weight_sentence
 from fairalm.runs import Samples, Settings, Source
+from fairalm.spreadsheets import write_rows
 
 
 def print_json(result: Any) -> None:
@@ -134,20 +134,23 @@ def check_new_files(paths: Iterable[Path], overwrite: bool) -> None:
             raise InputError(f"{path} exists: choose another name, or pass {{overwrite}}.", overwrite=True)
 
 
-def write_table(out: Path, parts: Iterable[Any]) -> None:
-    """Write a .csv or .parquet file from data frames or tables of pyarrow, one after the other."""
+def write_table(out: Path, parts: Iterable[Any], *, raw: bool = False) -> None:
+    """Write a .csv or .parquet file from data frames or tables of pyarrow, one after the other.
+
+    In a .csv file, text that a spreadsheet would take for a formula gets an apostrophe, unless `raw`.
+    """
     with new_file(out) as file:
         if out.suffix.lower() == ".csv":
-            _write_csv(file, parts)
+            _write_csv(file, parts, raw)
         else:
             _write_parquet(file, parts)
 
 
-def _write_csv(file: Path, parts: Iterable[Any]) -> None:
+def _write_csv(file: Path, parts: Iterable[Any], raw: bool) -> None:
     with file.open("w", encoding="utf-8", newline="") as text:
         for number, part in enumerate(parts):
             frame = part if isinstance(part, pd.DataFrame) else part.to_pandas(types_mapper=pd.ArrowDtype)
-            frame.to_csv(text, index=False, header=number == 0, lineterminator=os.linesep)
+            write_rows(text, frame, header=number == 0, raw=raw)
 
 
 def _write_parquet(file: Path, parts: Iterable[Any]) -> None:

@@ -106,6 +106,7 @@ def audit(
     out: Annotated[
         Path | None, Option("-o", "--out", metavar="DIR", help="Folder to write.", show_default="audits/DATA")
     ] = None,
+    raw: opt.Raw = False,
     overwrite: opt.Overwrite = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -118,6 +119,7 @@ def audit(
     several thresholds), its ratio to that of the reference group, tests, and with --target all rates and gaps; each
     with a 95 % interval. The smallest ratio is judged against four-fifths and each difference against --tol: met, not
     met, or cannot tell. A folder DIR has the same as a page (audit.html), as audit.json, and as tables.csv.
+    In tables.csv, names that a spreadsheet would run as a formula get an apostrophe before them, unless --raw.
 
     For example:
       fairalm audit decisions.csv --decision selected --protected sex
@@ -136,7 +138,7 @@ def audit(
     with nullcontext() if out is None else reserved(out, overwrite=overwrite), working(f"reading {given.data}"):
         command = opt.typed(context)
         done: Any = ll144(given, law, command=command) if is_law else measure(given, command=command)
-        written = [] if out is None else _write(done, out, overwrite, is_law, min_cell)
+        written = [] if out is None else _write(done, out, raw, overwrite, is_law, min_cell)
     if as_json:
         print_json({**({} if out is None else {"out": out}), **done.facts})
         return
@@ -150,9 +152,9 @@ def _new_folder(given: Decisions, is_law: bool) -> Path:
     return Path("audits") / (f"{name}-ll144" if is_law else name)
 
 
-def _write(done: Any, out: Path, overwrite: bool, is_law: bool, min_cell: int) -> list[str]:
+def _write(done: Any, out: Path, raw: bool, overwrite: bool, is_law: bool, min_cell: int) -> list[str]:
     """Write the folder; the lines that say what is in it."""
-    with done.saving(out, overwrite=overwrite) as part:
+    with done.saving(out, overwrite=overwrite, raw=raw) as part:
         if is_law:
             write_ll144_page(part / LL144_PAGE, done.facts)
             return [f"Written to {out}: {LL144}, {CSV}", f"Page: {out / LL144_PAGE}"]

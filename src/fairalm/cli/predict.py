@@ -38,6 +38,7 @@ def predict(
     encoding: opt.Encoding = None,
     sep: opt.Separator = None,
     decimal: opt.Decimal = None,
+    raw: opt.Raw = False,
     overwrite: opt.Overwrite = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -47,6 +48,10 @@ def predict(
     where the model has one, score (of the positive label; it orders people, and is no calibrated probability). The
     protected column is needed only if the model was trained with it. A .csv file is read as the training table was,
     unless --encoding, --sep or --decimal say otherwise; OUT is UTF-8 with commas.
+
+    In a .csv OUT, text and column names that a spreadsheet would run as a formula, those that begin with =, +, -, @, a
+    tab or a line break, get an apostrophe before them; numbers do not. --raw leaves them as they are, for a program
+    that reads OUT again. A .parquet OUT is never changed.
 
     A run of fairalm frontier holds every point of its curve: --tol, --ratio, --acceptance, --cost-fp, --cost-fn and
     --floor choose another one than the run's own, without training. What you leave out stays as the run has it.
@@ -60,7 +65,7 @@ def predict(
     csv = {name: value for name, value in given.items() if value is not None}
     with reserved_file(out, (".csv", ".parquet"), overwrite), working(f"predicting {data}"):
         count = _Count(predict_batches(run, data, choice, trusted=trusted or (), **csv))
-        write_table(out, count)
+        write_table(out, count, raw=raw)
     config = read_json(run / "config.json", "config")
     n_rows = sum(count.labels.values())
     share = count.labels[config["positive"]] / n_rows

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from fairalm.plain_text import plain
 from fairalm.report.changes import changes
 from fairalm.report.hub import metadata
 from fairalm.report.release import LEFT_OUT
@@ -25,7 +26,7 @@ def model_card(facts: Mapping[str, Any]) -> str:
     ]
     names = [rate["name"] for rate in facts["rates"].values()]
     settings = ", ".join(f"{escape(name)} {escape(str(value))}" for name, value in model["settings"].items())
-    sizes = ", ".join(f"{number} {part}" for part, number in people["sizes"].items())
+    sizes = escape(", ".join(f"{number} {part}" for part, number in people["sizes"].items()))
     parts = [
         *filter(None, [metadata(facts, model)]),
         f"# {escape(run['name'])}",
@@ -34,21 +35,23 @@ def model_card(facts: Mapping[str, Any]) -> str:
         escape(f"{facts['constraint']['sentence']} {verdict['text']}"),
         escape(" ".join(verdict["answers"][-1].values())),
         *(f"**Warning in training:** {escape(warning)}" for warning in model["warnings"]),
-        f"Test error {model['error']['text']}. Brackets are 95 % intervals on {facts['rows_are']} not trained on.",
+        escape(
+            f"Test error {model['error']['text']}. Brackets are 95 % intervals on {facts['rows_are']} not trained on."
+        ),
         *_changes(facts, model),
         _table(["group", *names], rates),
-        "\n".join(f"- {rate['name']}: {escape(rate['meaning'])}" for rate in facts["rates"].values()),
+        "\n".join(f"- {escape(rate['name'])}: {escape(rate['meaning'])}" for rate in facts["rates"].values()),
         "## Data",
         f"{escape(run['data'])}: {sizes}. Protected: {escape(' × '.join(run['protected']))}. Fingerprint"
-        f" `{run['fingerprint']}`.",
+        f" {_code(run['fingerprint'])}.",
         _table(["group", *people["labels"], "all"], groups),
         *(map(escape, facts["privacy"]) if facts["rounded_to"] else ()),
         "## Limits",
         "\n".join(f"- {escape(text)}" for text in facts["limits"]),
         "## How it was made",
-        f"{_code(run['command'])}, {run['split']}, "
+        f"{_code(run['command'])}, {escape(run['split'])}, "
         + ("" if run["seconds"] is None else f"{run['seconds']:.1f} s of fitting, ")
-        + ", ".join(f"{name} {version}" for name, version in run["versions"].items())
+        + ", ".join(escape(f"{name} {version}") for name, version in run["versions"].items())
         + ".",
     ]
     return "\n\n".join(parts) + "\n"
@@ -75,13 +78,13 @@ def _code(text: str) -> str:
     """A code span whose fence is longer than any backticks in the text."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence, space = "`" * (longest + 1), " " * bool(longest)
-    return f"{fence}{space}{' '.join(text.split())}{space}{fence}"
+    return f"{fence}{space}{plain(text)}{space}{fence}"
 
 
 def escape(text: str) -> str:
-    r"""Text that Markdown shows as it is.
+    r"""Text that Markdown shows as it is, on one line; addresses in it are no links.
 
     >>> escape("<b>|a_b")
     '\\<b\\>\\|a\\_b'
     """
-    return re.sub(r"([\\`*_{}\[\]<>|#&~])", r"\\\1", " ".join(str(text).split()))
+    return re.sub(r"([\\`*_{}\[\]<>|#&~@]|:(?=//)|(?<=www)\.)", r"\\\1", plain(text))

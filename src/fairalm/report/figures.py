@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fairalm.files import AnyPath, write_atomic
+from fairalm.plain_text import for_xml
 from fairalm.report.chart_data import chart_data
 from fairalm.report.chart_style import layer
 from fairalm.report.shell import vl_convert
@@ -23,7 +24,7 @@ LETTER, LINE = 6.0, 14.0  # points that a letter of a label is wide, and a label
 def write_chart(path: AnyPath, spec: Mapping[str, Any]) -> None:
     """Write a chart of Vega-Lite with its data as PNG, on white."""
     module = vl_convert()
-    vega = module.vegalite_to_vega({**spec, "background": "white"})
+    vega = module.vegalite_to_vega(for_xml({**spec, "background": "white"}))
     write_atomic(path, module.vega_to_png(vega, scale=SCALE))
 
 
@@ -58,7 +59,7 @@ def _chart(facts: Mapping[str, Any], name: str, spec: Mapping[str, Any]) -> dict
         data["labelled"] = _apart(data["labelled"], chart)
         text = {"type": "text", "align": "left", "dx": 8, "dy": -8, "fontSize": 11}
         chart["layer"].append(layer("labelled", text, text={"field": "label", "type": "nominal"}))
-    vega: dict[str, Any] = vl_convert().vegalite_to_vega(chart)
+    vega: dict[str, Any] = vl_convert().vegalite_to_vega(for_xml(chart))
     return vega
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairalm.exceptions import FairALMWarning
+from fairalm.plain_text import plain
 
 
 def metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
@@ -26,22 +27,18 @@ def metadata(facts: Mapping[str, Any], model: Mapping[str, Any]) -> str:
         EvalResult(
             task_type=task,
             dataset_type="tabular" if task.startswith("tabular") else "image",
-            dataset_name=_printable(facts["people"]["name"]),
+            dataset_name=plain(facts["people"]["name"]),
             dataset_split="test",
-            metric_type=key,
-            metric_name=f"test {title}",
+            metric_type=plain(key),
+            metric_name=plain(f"test {title}"),
             metric_value=round(figure["value"], 5),
             metric_args={end: round(figure[end], 5) for end in ("low", "high") if figure[end] is not None},
         )
         for key, title, figure in measured
         if figure["value"] is not None
     ]
-    name = _printable(facts["runs"][model["run"]]["name"])
+    name = plain(facts["runs"][model["run"]]["name"])
     named: Any = {"model_name": name, "eval_results": results} if results else {}  # the hub refuses no results
-    tags = ["fairness", "fairalm", constraint["name"]]
+    tags = ["fairness", "fairalm", plain(constraint["name"])]
     data = ModelCardData(library_name="fairalm", pipeline_tag=task, tags=tags, **named)
     return f"---\n{data.to_yaml()}\n---"
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from fairalm.files import cache_dir, to_json, write_atomic
+from fairalm.plain_text import for_xml
 from fairalm.report.chart_style import with_labels
 
 
@@ -43,12 +44,12 @@ def html_page(
     """
     vl_convert()  # before any work
     filled = {
-        "TITLE": html.escape(title),
-        "NOSCRIPT": html.escape(noscript),
+        "TITLE": html.escape(for_xml(title)),
+        "NOSCRIPT": html.escape(for_xml(noscript)),
         "STYLE": style(),
         "BODY": _part(f"{kind}.html"),
         "FACTS": script_json(facts),
-        "CHARTS": script_json({name: json.loads(_compiled(to_json(spec))) for name, spec in charts.items()}),
+        "CHARTS": script_json({name: json.loads(_compiled(to_json(for_xml(spec)))) for name, spec in charts.items()}),
         "VEGA": _vega(),
         "COMMON": _part("common.js"),
         "SCRIPT": _part(f"{kind}.js"),

@@ -12,6 +12,8 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 from fairalm._validation import nearest
 from fairalm.exceptions import InputError
 
+LARGEST = 1e100  # of a number: a variance is a sum of squares, and floats end at 1e308
+
 
 def column_types(frame: pd.DataFrame) -> dict[str, str]:
     """For each column "numbers" or "text", as :func:`fairalm.datasets.preprocess` takes it; "" if it is empty."""
@@ -42,10 +44,12 @@ def check_columns(frame: pd.DataFrame, types: Mapping[str, str], name: str) -> N
 
 
 def check_finite(X: pd.DataFrame) -> None:
-    """Refuse infinite numbers."""
+    """Refuse infinite numbers, and those too large to take the square of."""
     for column in X.select_dtypes("number").columns:
-        count = int(np.isinf(X[column].to_numpy(dtype=float, na_value=np.nan)).sum())
-        if count:
-            raise InputError(
-                f"Column {column!r} has {count} infinite values: replace or empty them, or pass {{drop}}.", drop=None
-            )
+        size = np.abs(X[column].to_numpy(dtype=float, na_value=np.nan))
+        for what, wrong in (("infinite values", np.isinf(size)), (f"values beyond {LARGEST:g}", size > LARGEST)):
+            if wrong.any():
+                raise InputError(
+                    f"Column {column!r} has {int(wrong.sum())} {what}: replace or empty them, or pass {{drop}}.",
+                    drop=None,
+                )

@@ -86,17 +86,17 @@ class BiasAudit:
         """Every category of every table, one per line, as ll144.csv has them."""
         return pd.DataFrame(_lines(self.facts))
 
-    def save(self, folder: AnyPath, *, overwrite: bool = False) -> None:
-        """Write ll144.json and ll144.csv into a new folder."""
-        with self.saving(folder, overwrite=overwrite):
+    def save(self, folder: AnyPath, *, overwrite: bool = False, raw: bool = False) -> None:
+        """Write ll144.json and ll144.csv into a new folder; `raw` as for ``fairalm audit --raw``."""
+        with self.saving(folder, overwrite=overwrite, raw=raw):
             pass
 
     @contextmanager
-    def saving(self, folder: AnyPath, *, overwrite: bool = False) -> Iterator[Path]:
+    def saving(self, folder: AnyPath, *, overwrite: bool = False, raw: bool = False) -> Iterator[Path]:
         """:meth:`save`, with a block that may write more files into the folder before it is complete."""
         with new_folder(folder, overwrite=overwrite) as part:
             write_json(part / LL144, self.facts)
-            write_csv(part / CSV, self.tables())
+            write_csv(part / CSV, self.tables(), raw=raw)
             yield part
             write_manifest(
                 part, data=self.facts["data"]["fingerprint"], settings={name: self.facts[name] for name in ASKED}
