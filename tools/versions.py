@@ -30,7 +30,7 @@ MODELS = [
     *(("single", name) for name in ESTIMATORS),
     ("mixture", "logistic"),
     ("average", "logistic"),
-    *(("frontier", name) for name in WITH_PROBABILITIES),
+    *(("frontier", name) for name in ESTIMATORS if name in WITH_PROBABILITIES),
 ]
 
 

@@ -161,7 +161,7 @@ def _data(run: RunRecord, shown: ModelRecord, unit: int) -> dict[str, Any]:
         groups[name] = dict(zip((positive, other), sizes, strict=True))
     first = shown.splits["test"].get("attributes", [list(groups)])[0]
     rows = sum(sum(groups[name].values()) for name in first if name in groups)
-    test = sum(sum(tested[name][part] for row in ROWS for part in row) for name in first)
+    test = sum(sum(tested[name][part] for row in ROWS for part in row) for name in first if name in tested)
     dropped = (data.get("dropped") or 0) // unit * unit
     sizes_of = {"rows": rows, "train": rows - test, "test": test, "dropped": dropped}
     kept = {name: own for name, own in data.items() if name not in ("weights", *sizes_of)}
