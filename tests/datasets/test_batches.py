@@ -2,12 +2,13 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from fairalm.datasets import Table, open_table, read_table
 from fairalm.exceptions import InputError
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
 
 TABLE = pd.DataFrame(
     {
