@@ -84,7 +84,7 @@ test-oldest: $(OLDEST)/.done
 
 lock: $(VENV)/.dev
 	$(PIP) uv
-	$(BIN)/uv pip compile pyproject.toml --extra dev -c constraints.txt --python-version 3.11 --generate-hashes \
+	$(BIN)/uv pip compile pyproject.toml --extra dev -c constraints.txt --python-version 3.11.5 --generate-hashes \
 	  --no-annotate --no-header -q -o requirements-dev.lock
 
 audit-deps: $(VENV)/.dev

@@ -1,6 +1,7 @@
 """The files that name versions agree with one another."""
 
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def pins(path):
 def lower_bounds():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = {name: lines for name, lines in project["optional-dependencies"].items() if name not in ("docs", "bench")}
-    for line in [*project["dependencies"], *sum(extras.values(), [])]:
+    for line in [*project["dependencies"], *chain.from_iterable(extras.values())]:
         if found := re.fullmatch(r"([\w.-]+)>=([\d.]+)", line):
             yield found.groups()
 
