@@ -89,7 +89,7 @@ lock: $(VENV)/.dev
 
 audit-deps: $(VENV)/.dev
 	$(PIP) pip-audit
-	$(BIN)/pip-audit --disable-pip --require-hashes -r requirements-dev.lock
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements-dev.lock
 
 # The date of the last commit stands in the archives, so that the same commit gives the same bytes.
 release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
