@@ -1,6 +1,10 @@
 # make demo   environment, install, and the main job on the data shipped in the package
 # make check  lint, types and the fast tests: for the inner loop
 # make test   everything that CI runs
+# make test-oldest  the tests with Python 3.10 and the oldest versions that pyproject.toml accepts
+# make lock  requirements-dev.lock: the development environment with hashes
+# make audit-deps  known weaknesses of the locked versions, by pip-audit; needs the network
+# make release  sdist and wheel, built twice, compared and checked; publishes nothing
 # make bench  time, memory, error and gap against fairlearn, in a few minutes
 # make bench-full  the same in full, in up to 40 minutes: the tables of docs/benchmarks/speed.md
 # make bench-nets  the cost of a training step, of torchrun, and the nets of docs/benchmarks/nets.md
@@ -17,7 +21,11 @@ PIP = $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints
 
 NAME ?= tabular
 
-.PHONY: demo check test bench bench-full bench-nets lda attack reproduce docs docs-serve screenshots lint types fast unit wheel clean help
+PYTHON_OLDEST ?= python3.10
+OLDEST = .venv-oldest
+OLDEST_EXTRAS = compare,dask,hub,lightgbm,mlflow,parquet,report,spark
+
+.PHONY: demo check test test-oldest lock audit-deps release bench bench-full bench-nets lda attack reproduce docs docs-serve screenshots lint types fast unit wheel clean help
 
 help:
 	@sed -n 's/^# make/  make/p' Makefile
@@ -62,6 +70,38 @@ wheel: $(VENV)/.dev
 	build/wheel/venv/bin/python -m pip --disable-pip-version-check install -q -c constraints.txt build/wheel/*.whl
 	cd build/wheel && venv/bin/fairalm --version && venv/bin/fairalm list > /dev/null && \
 	  venv/bin/python -c "import fairalm.datasets as d; print(d.load_german().describe())"
+
+# Without torch, whose oldest wheels bring gigabytes of CUDA: what needs it is skipped.
+$(OLDEST)/.done: pyproject.toml constraints-oldest.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON_OLDEST) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check install -q -c constraints-oldest.txt -e ".[$(OLDEST_EXTRAS)]" \
+	  hypothesis pillow polars pytest pytest-xdist xgboost-cpu
+	@touch $@
+
+test-oldest: $(OLDEST)/.done
+	OMP_NUM_THREADS=1 PYSPARK_PYTHON=$(CURDIR)/$(OLDEST)/bin/python \
+	  $(OLDEST)/bin/python -m pytest -n 1 --doctest-ignore-import-errors --ignore tests/test_docs.py tests src
+
+lock: $(VENV)/.dev
+	$(PIP) uv
+	$(BIN)/uv pip compile pyproject.toml --extra dev -c constraints.txt --python-version 3.11.5 --generate-hashes \
+	  --no-annotate --no-header -q -o requirements-dev.lock
+
+audit-deps: $(VENV)/.dev
+	$(PIP) pip-audit
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements-dev.lock
+
+# The date of the last commit stands in the archives, so that the same commit gives the same bytes.
+release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+release: $(VENV)/.dev
+	$(PIP) twine check-wheel-contents
+	rm -rf build/release
+	$(BIN)/python -m build --outdir build/release/first . > /dev/null
+	$(BIN)/python -m build --outdir build/release/second . > /dev/null
+	diff -r build/release/first build/release/second
+	$(BIN)/python -m twine check --strict build/release/first/*
+	$(BIN)/check-wheel-contents build/release/first/*.whl
+	@echo "Built and checked in build/release/first; nothing was published."
 
 bench: $(VENV)/.dev
 	$(PIP) -e ".[bench]"

@@ -7,7 +7,7 @@ you can defend.
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # modules are imported when a name is first used; __init__.pyi lists the same names for type checkers and editors
 _PUBLIC = {

@@ -2,6 +2,8 @@
 
 import sys
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -14,21 +16,27 @@ from fairalm import EqualOpportunity, InputError, Method
 from fairalm.boost import FairLGBMClassifier, FairXGBClassifier
 from fairalm.constraints import CONSTRAINTS
 
-lightgbm = pytest.importorskip("lightgbm")
-xgboost = pytest.importorskip("xgboost")
 ESTIMATORS = {
-    FairLGBMClassifier: lambda **kw: lightgbm.LGBMClassifier(
-        **{"n_estimators": 40, "num_leaves": 7, "verbose": -1, "n_jobs": 1} | kw
-    ),
-    FairXGBClassifier: lambda **kw: xgboost.XGBClassifier(
-        **{"n_estimators": 40, "max_depth": 3, "learning_rate": 0.1, "n_jobs": 1, "enable_categorical": True} | kw
+    FairLGBMClassifier: ("LGBMClassifier", {"n_estimators": 40, "num_leaves": 7, "verbose": -1, "n_jobs": 1}),
+    FairXGBClassifier: (
+        "XGBClassifier",
+        {"n_estimators": 40, "max_depth": 3, "learning_rate": 0.1, "n_jobs": 1, "enable_categorical": True},
     ),
 }
-both = pytest.mark.parametrize("kind", list(ESTIMATORS))
+
+
+def if_installed(kind):
+    absent = find_spec(kind.library) is None
+    return pytest.param(kind, marks=pytest.mark.skipif(absent, reason=f"{kind.library} is not installed"))
+
+
+both = pytest.mark.parametrize("kind", [if_installed(kind) for kind in ESTIMATORS])
 
 
 def make(kind, estimator=None, **settings):
-    return kind(ESTIMATORS[kind](**(estimator or {})), random_state=0, **settings)
+    name, defaults = ESTIMATORS[kind]
+    model = getattr(import_module(kind.library), name)(**defaults | (estimator or {}))
+    return kind(model, random_state=0, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +74,12 @@ def test_the_gap_closes_and_the_error_stays(kind, people):
 
 def loaded(kind, model, folder, X):
     """The probabilities of code that knows nothing of fairalm."""
+    library = import_module(kind.library)
     if kind is FairLGBMClassifier:
         model.booster_.save_model(folder / "model.txt")
-        return lightgbm.Booster(model_file=folder / "model.txt").predict(X)
+        return library.Booster(model_file=folder / "model.txt").predict(X)
     model.booster_.save_model(folder / "model.ubj")
-    return xgboost.Booster(model_file=folder / "model.ubj").predict(xgboost.DMatrix(X, enable_categorical=True))
+    return library.Booster(model_file=folder / "model.ubj").predict(library.DMatrix(X, enable_categorical=True))
 
 
 @both

@@ -16,6 +16,7 @@ BASE = ("--target", "hired", "--protected", "sex")
 @pytest.fixture
 def parts(people, tmp_path):
     """Three files. The first has no code, and `number` is missing in the second."""
+    pytest.importorskip("pyarrow")
     people = people.assign(code=np.where(people.index < 200, None, "x"), number=people.index)
     people["number"] = people["number"].astype("Int64").where(people.index // 200 != 1)
     (tmp_path / "parts").mkdir()
@@ -59,6 +60,7 @@ def test_a_batch_that_does_not_fit_leaves_no_file(run, parts, tmp_path):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_more_rows_than_memory_are_refused_before_they_are_read(run, people, tmp_path, monkeypatch, suffix):
+    pytest.importorskip("pyarrow")
     people.to_csv(tmp_path / "p.csv", index=False)
     people.to_parquet(tmp_path / "p.parquet")
     monkeypatch.setattr(memory, "SMALL", 300)

@@ -47,6 +47,8 @@ def test_list_names_everything(run):
 @pytest.mark.usefixtures("trained")
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_predict_needs_no_protected_column(run, people, tmp_path, suffix):
+    if suffix == "parquet":
+        pytest.importorskip("pyarrow")
     new = people.drop(columns=["sex", "hired"]).assign(extra=1)
     new.to_csv(tmp_path / "new.csv", index=False)
     code, _, err = run("predict", "r", "new.csv", "-o", f"out.{suffix}")

@@ -195,6 +195,7 @@ def test_through_the_console(console, people, tmp_path, args, message):
     parse_version(sklearn.__version__) < parse_version("1.8"), reason="scikit-learn itself imports pyarrow there"
 )
 def test_a_missing_extra_is_a_sentence(console, people, tmp_path):
+    pytest.importorskip("pyarrow")
     people.to_parquet(tmp_path / "p.parquet")
     (tmp_path / "hidden" / "pyarrow").mkdir(parents=True)
     (tmp_path / "hidden" / "pyarrow" / "__init__.py").write_text("raise ImportError('not here')")

@@ -126,6 +126,7 @@ def test_the_same_seed_gives_the_same_run(run, table, tmp_path):
 
 
 def test_a_test_file_is_used_as_it_is(run, people, tmp_path):
+    pytest.importorskip("pyarrow")
     people[:400].to_csv(tmp_path / "one.csv", index=False)
     people[400:].to_parquet(tmp_path / "two.parquet")
     options = ("--target", "hired", "--protected", "sex", "--test", "two.parquet", "--json")

@@ -1,7 +1,6 @@
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from fairalm.datasets import Dataset, load_adult, load_german
@@ -131,7 +130,11 @@ def test_describe_of_many_long_groups_stays_short():
     assert "and 28 smaller groups" in text
 
 
-@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "pyarrow"])
+def arrow_from_pandas(frame):
+    return pytest.importorskip("pyarrow").Table.from_pandas(frame)
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, arrow_from_pandas], ids=["polars", "pyarrow"])
 def test_frames_of_other_packages(table, convert):
     roles = {"target": "hired", "protected": "sex", "drop": "id"}
     ours = Dataset.from_frame(convert(table.reset_index(drop=True)), **roles)

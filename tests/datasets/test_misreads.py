@@ -24,6 +24,7 @@ def test_a_blank_second_line_does_not_shift_columns(tmp_path, blank):
 
 
 def test_decimals_are_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     pd.DataFrame({"fee": [Decimal("1.50"), None], "sex": ["F", "M"]}).to_parquet(path)
     assert read_table(path)["fee"].dtype == float
@@ -45,6 +46,7 @@ def test_decimals_are_numbers(tmp_path):
     ],
 )
 def test_what_is_neither_numbers_nor_text(tmp_path, values, kind):
+    pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
     pd.DataFrame({"when": values, "skill": [1, 2], "sex": ["F", "M"], "hired": [0, 1]}).to_parquet(path)
     roles = {"target": "hired", "protected": "sex"}
@@ -56,6 +58,7 @@ def test_what_is_neither_numbers_nor_text(tmp_path, values, kind):
 
 
 def test_an_index_with_levels(tmp_path):
+    pytest.importorskip("pyarrow")
     index = pd.MultiIndex.from_product([["F", "M"], [1, 2]], names=["sex", "site"])
     path, frame = tmp_path / "t.parquet", pd.DataFrame({"hired": [0, 1, 0, 1]}, index=index)
     frame.to_parquet(path)

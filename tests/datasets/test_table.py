@@ -3,8 +3,6 @@ import sys
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 
 from fairalm.datasets import open_table, read_table
@@ -126,17 +124,18 @@ def test_missing_file_and_folder(tmp_path):
 
 
 def test_parquet_without_rows_or_with_twin_columns(tmp_path):
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     TABLE[:0].to_parquet(tmp_path / "none.parquet")
     with pytest.raises(InputError, match="0 rows"):
         read_table(tmp_path / "none.parquet")
     twins = pa.table([pa.array([1]), pa.array([2])], names=["a", "a"])
-    pa.parquet.write_table(twins, tmp_path / "twins.parquet")
+    parquet.write_table(twins, tmp_path / "twins.parquet")
     with pytest.raises(InputError, match="same name"):
         read_table(tmp_path / "twins.parquet")
 
 
 def test_parquet_without_pyarrow_gives_the_command(tmp_path, monkeypatch):
-    TABLE.to_parquet(tmp_path / "people.parquet")
+    (tmp_path / "people.parquet").write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=r'pip install "fairalm\[parquet\]"'):
         read_table(tmp_path / "people.parquet")

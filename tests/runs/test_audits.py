@@ -39,6 +39,7 @@ def people():
 @pytest.fixture(scope="module")
 def places(people, tmp_path_factory):
     """The same rows in a file of each kind, and in a folder of five files."""
+    pytest.importorskip("pyarrow")
     folder = tmp_path_factory.mktemp("audits")
     (folder / "parts").mkdir()
     people.to_csv(folder / "people.csv", index=False)

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pytest
 
 from fairalm._validation import Groups
 from fairalm.datasets import read_table
@@ -7,6 +8,7 @@ from fairalm.runs.metrics import data_entry
 
 
 def test_the_fingerprint_is_of_the_content(tmp_path):
+    pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"a": [1, 2, 3], "s": ["x", "y", None], "label": [0, 1, 1]})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")

@@ -68,6 +68,7 @@ def test_runs(validator, table, source, settings):
 
 @pytest.mark.slow  # trains a net
 def test_a_net(validator, table):
+    pytest.importorskip("torch")
     done = run(Source(table, "hired", "sex"), Settings(estimator="mlp", epochs=2))
     validator.validate(as_file(done.metrics()))
 

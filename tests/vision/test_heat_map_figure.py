@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 Image = pytest.importorskip("PIL.Image")
 

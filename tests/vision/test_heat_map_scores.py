@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+pytest.importorskip("torch")
+
 from fairalm import InputError
 from fairalm.datasets.images import scenes
 from fairalm.measures import rate_interval

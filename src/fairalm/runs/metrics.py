@@ -60,7 +60,9 @@ def fingerprint(frame: pd.DataFrame) -> str:
     """The sha256 of a table as CSV."""
     digest = hashlib.sha256()
     for start in range(0, max(len(frame), 1), LINES):
-        text = frame.iloc[start : start + LINES].to_csv(index=False, header=start == 0, lineterminator="\n")
+        part = frame.iloc[start : start + LINES]
+        # Python 3.10 takes a NUL in the text for an escape character, unless there is another
+        text = part.to_csv(index=False, header=start == 0, lineterminator="\n", escapechar="\1")
         digest.update(text.encode("utf-8", "surrogatepass"))
     return f"sha256:{digest.hexdigest()}"
 

@@ -8,12 +8,13 @@ import time
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from fairalm.datasets.images import cache as image_cache
 from fairalm.datasets.images import read_images
 from fairalm.datasets.images.cache import read_cached
 from fairalm.exceptions import InputError
+
+Image = pytest.importorskip("PIL.Image")
 
 READ = """
 import sys

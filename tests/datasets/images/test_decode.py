@@ -2,9 +2,10 @@ import io
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from fairalm.datasets.images._decode import decode, decode_all
+
+Image = pytest.importorskip("PIL.Image")
 
 
 def stripes(width, height, *, upright):
