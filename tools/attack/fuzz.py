@@ -21,6 +21,7 @@ import threading
 import traceback
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -101,7 +102,7 @@ def _serve(
                 slow.add((kind, first))  # the machine may have been busy: once more
             if state != "alive":
                 worker.process.kill()
-                worker.process.wait()
+                worker.end()
                 worker = None
 
 
@@ -115,7 +116,8 @@ class Worker:
         )
         self.folder = folder
         self.lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self._hear, daemon=True).start()
+        self.hearing = threading.Thread(target=self._hear, daemon=True)
+        self.hearing.start()
 
     def _hear(self) -> None:
         assert self.process.stdout is not None
@@ -158,8 +160,12 @@ class Worker:
     def end(self) -> None:
         """Let the process end."""
         assert self.process.stdin is not None
-        self.process.stdin.close()
+        assert self.process.stdout is not None
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
+        self.hearing.join()
+        self.process.stdout.close()
 
 
 def replay(kind: str, number: int, seed: int) -> int:

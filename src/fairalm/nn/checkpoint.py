@@ -26,7 +26,15 @@ from fairalm.nn.tally import Tally
 
 SCHEMA = 1  # of checkpoint.pt
 CHECKPOINT = "checkpoint.pt"
-UNREADABLE: tuple[type[Exception], ...] = (RuntimeError, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError)
+UNREADABLE: tuple[type[Exception], ...] = (
+    RuntimeError,
+    OSError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+)
 UNREADABLE += (NotImplementedError, BadZipFile, pickle.UnpicklingError)
 
 
