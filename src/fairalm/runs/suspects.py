@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from fairalm.datasets import MOST_CATEGORIES
 from fairalm.exceptions import ColumnWarning, InputError
 
 FEWEST = 20  # rows; fewer can all differ by chance
@@ -21,7 +22,7 @@ DECIMALS = r"[+-]?\d+,\d+"
 def suspects(X: pd.DataFrame, protected: pd.DataFrame) -> tuple[ColumnWarning, ...]:
     """Refuse text that is unique per row, and return the warnings; `protected` are columns hidden from the model."""
     _refuse_texts(X)
-    warnings = [*_row_numbers(X), *_decimals(X)]
+    warnings = [*_row_numbers(X), *_decimals(X), *_many_texts(X)]
     for name in protected.columns:
         warnings += _revealing(X, protected[name])
     return tuple(warnings)
@@ -61,6 +62,20 @@ def _row_numbers(X: pd.DataFrame) -> list[ColumnWarning]:
                 )
             )
     return found
+
+
+def _many_texts(X: pd.DataFrame) -> list[ColumnWarning]:
+    """Columns with more texts than a model tells apart, which a saved one holds all the same."""
+    counts = {name: X[name].nunique() for name in _texts(X)}
+    return [
+        ColumnWarning(
+            f"column {name!r} has {n:,} different texts. The model tells the {MOST_CATEGORIES - 1} most frequent apart,"
+            " but its file holds all of them: if they can name a person, leave the column out with {drop}.",
+            drop=name,
+        )
+        for name, n in counts.items()
+        if n > MOST_CATEGORIES
+    ]
 
 
 def _decimals(X: pd.DataFrame) -> list[ColumnWarning]:
