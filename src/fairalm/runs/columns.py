@@ -43,13 +43,10 @@ def check_columns(frame: pd.DataFrame, types: Mapping[str, str], name: str) -> N
             )
 
 
-def check_finite(X: pd.DataFrame) -> None:
+def check_finite(X: pd.DataFrame, *, advice: str = "replace or empty them, or pass {drop}") -> None:
     """Refuse infinite numbers, and those too large to take the square of."""
     for column in X.select_dtypes("number").columns:
         size = np.abs(X[column].to_numpy(dtype=float, na_value=np.nan))
         for what, wrong in (("infinite values", np.isinf(size)), (f"values beyond {LARGEST:g}", size > LARGEST)):
             if wrong.any():
-                raise InputError(
-                    f"Column {column!r} has {int(wrong.sum())} {what}: replace or empty them, or pass {{drop}}.",
-                    drop=None,
-                )
+                raise InputError(f"Column {column!r} has {int(wrong.sum())} {what}: {advice}.", drop=None)

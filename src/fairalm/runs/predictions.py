@@ -15,7 +15,7 @@ from fairalm.json_reader import read_json
 from fairalm.manifest import check_manifest
 from fairalm.models_io import load
 from fairalm.runs.choices import IMAGE_NETS, find_modules_here
-from fairalm.runs.columns import check_columns
+from fairalm.runs.columns import check_columns, check_finite
 from fairalm.runs.fits import scores_of
 from fairalm.runs.frontier import Choice
 from fairalm.runs.images import predict_images
@@ -120,6 +120,7 @@ def _load(run: AnyPath, point: dict[str, Any], trusted: Sequence[str]) -> Any:
 def _columns(model: Any, frame: pd.DataFrame, config: dict[str, Any], run: AnyPath) -> dict[str, Any]:
     """The predictions of some rows, by column."""
     X = frame[list(config["features"])]
+    check_finite(X, advice="replace or empty them")
     try:
         score, predicted = scores_of(model, X, config["positive"]), model.predict(X)
     except (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
