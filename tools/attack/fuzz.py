@@ -30,7 +30,7 @@ from tools.attack.outcome import Outcome
 from tools.attack.worker import prepare, try_one
 
 ROOT, KEPT = Path(__file__).parents[2], Path("build/attack/inputs")
-SHORT = 100  # the short version tries one in so many
+SHORT = 250  # the short version tries one in so many
 SECONDS = 30.0  # a hang
 BATCH = 50
 
