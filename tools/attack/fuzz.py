@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -37,12 +38,11 @@ BATCH = 50
 
 def attack(full: bool, seed: int) -> Iterator[Outcome]:
     """One outcome per kind of input."""
-    counts = {kind: entry.full if full else entry.full // SHORT for kind, entry in KINDS.items()}
-    yield from fuzz(counts, seed).values()
+    return fuzz({kind: entry.full if full else entry.full // SHORT for kind, entry in KINDS.items()}, seed)
 
 
-def fuzz(counts: dict[str, int], seed: int = 0, n_workers: int = 2) -> dict[str, Outcome]:
-    """Try so many inputs of each kind, in worker processes."""
+def fuzz(counts: dict[str, int], seed: int = 0, n_workers: int = 2) -> Iterator[Outcome]:
+    """Try so many inputs of each kind, in worker processes; yields the outcome of a kind as soon as it is complete."""
     outcomes = {kind: Outcome(f"fuzz: {KINDS[kind].text}") for kind in counts}
     shutil.rmtree(KEPT, ignore_errors=True)
     KEPT.mkdir(parents=True)
@@ -59,9 +59,12 @@ def fuzz(counts: dict[str, int], seed: int = 0, n_workers: int = 2) -> dict[str,
         ]
         for thread in threads:
             thread.start()
+        for kind, count in counts.items():
+            while outcomes[kind].tries < count and any(thread.is_alive() for thread in threads):
+                time.sleep(0.1)
+            yield outcomes[kind]
         for thread in threads:
             thread.join()
-    return outcomes
 
 
 def seeds_in(place: Path) -> Path:
@@ -210,7 +213,7 @@ def main() -> int:
     if options.number is not None:
         return replay(options.kind, options.number, options.seed)
     kinds = list(KINDS) if options.kind == "all" else [options.kind]
-    outcomes = fuzz(dict.fromkeys(kinds, options.count), options.seed)
+    outcomes = dict(zip(kinds, fuzz(dict.fromkeys(kinds, options.count), options.seed), strict=True))
     for kind, outcome in outcomes.items():
         print(f"{kind}: {outcome.tries} tries, {outcome.n_failures} failures")
     print("\n".join(grouped(outcomes)))
