@@ -25,8 +25,8 @@ class FiniteOracle:
     >>> from fairalm.methods import FairALMLinear
     >>> oracle = FiniteOracle(np.array([0.1, 0.2]), np.array([[[0.4, 0.1]], [[0.2, 0.3]]]))
     >>> game = play(oracle, FairALMLinear(eta=1.0), tol=0.0, max_iter=500, early_stop=False)
-    >>> abs(game.weights("average") @ game.gaps).max() < 0.01
-    np.True_
+    >>> bool(abs(game.weights("average") @ game.gaps).max() < 0.01)
+    True
     """
 
     def __init__(self, errors: FloatArray, mu: FloatArray, counts: FloatArray | None = None) -> None:

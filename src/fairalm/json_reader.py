@@ -71,9 +71,13 @@ def check_json(value: Any, kind: str) -> None:
 
     error = best_match(_validator(kind).iter_errors(value))
     if error is not None:
-        place = error.json_path.removeprefix("$").removeprefix(".") or "the top level"
+        place = "".join(map(_step, error.absolute_path)).removeprefix(".") or "the top level"
         message = error.message if len(error.message) <= 200 else f"{error.message[:150]} ... {error.message[-45:]}"
         raise ValueError(f"at {place}, {message}")
+
+
+def _step(key: str | int) -> str:
+    return f".{key}" if isinstance(key, str) and key.isidentifier() else f"[{key!r}]"
 
 
 def read_schema(kind: str) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def installed():
 
 
 @pytest.mark.filterwarnings("ignore::fairalm.FairALMWarning")
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")  # of LightGBM 4.6, of any array
 @parametrize_with_checks(list(installed()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

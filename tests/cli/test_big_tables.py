@@ -21,7 +21,7 @@ def parts(people, tmp_path):
     people["number"] = people["number"].astype("Int64").where(people.index // 200 != 1)
     (tmp_path / "parts").mkdir()
     for start in (0, 200, 400):
-        part = people.iloc[start : start + 200].astype({"code": "str"})
+        part = people.iloc[start : start + 200].astype({"code": "string"})
         part.to_parquet(tmp_path / "parts" / f"{start}.parquet", row_group_size=70)
     return people
 

@@ -99,6 +99,16 @@ def test_files_that_differ_are_named(folder):
     assert whole(table, ["code"]).shape == (15, 1)  # what is not needed may differ
 
 
+def test_text_of_different_types_is_read(tmp_path):
+    for number, kind in enumerate((pa.string(), pa.large_string(), pa.string())):
+        part = pa.table({"sex": pa.array(["F", None, f"{number}"], kind)})
+        pa.parquet.write_table(part, tmp_path / f"{number}.parquet")
+    table = open_table(tmp_path)
+    assert whole(table, ["sex"])["sex"].fillna("-").tolist() == ["F", "-", "0", "F", "-", "1", "F", "-", "2"]
+    assert sum(len(part) for part in table.tables()) == 9
+    assert [part["sex"].type for part in table.tables()] == [pa.string()] * 3
+
+
 def test_only_the_columns_asked_for_are_read(tmp_path):
     file = tmp_path / "t.parquet"
     pa.parquet.write_table(pa.table({"id": list(range(1000)), "sex": ["F", "M"] * 500}), file)

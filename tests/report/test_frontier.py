@@ -20,8 +20,8 @@ def test_the_facts_are_the_figures_of_the_run(frontier, metrics):
     facts = gather([frontier])["frontier"]
     table = pd.read_csv(frontier / "frontier.csv").set_index("tol")
     rows = {row["name"]: row for row in facts["rows"]}
-    assert rows["10 points"]["gap"]["value"] == table.loc[0.1, "gap"]
-    assert rows["5 points (chosen)"]["error"]["value"] == metrics["training"]["error"]
+    assert rows["10 points"]["gap"]["value"] == pytest.approx(table.loc[0.1, "gap"])
+    assert rows["5 points (chosen)"]["error"]["value"] == pytest.approx(metrics["training"]["error"])
     assert facts["rows"][0]["kind"] == PLAIN
     assert [row["kind"] for row in facts["rows"][-2:]] == [CONSTANT] * 2
     drawn = facts["drawn"]

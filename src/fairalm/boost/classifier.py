@@ -132,6 +132,8 @@ class BoostedClassifier(MetaEstimatorMixin, ClassifierMixin, MethodEstimator):
         weight = np.ones(n) if sample_weight is None else weights_to_fit(sample_weight, n)
         self.classes_ = np.unique(y)
         positive, _ = check_binary(y, target=self._constraint().target)
+        if len(np.unique(y[weight > 0])) < 2:
+            raise InputError("All rows with a weight above zero have the same class: both must have weight.")
         mask = None if heldout is None else np.asarray(heldout)
         if mask is not None and (mask.dtype != bool or mask.shape != (n,)):
             raise InputError(

@@ -127,11 +127,18 @@ class ParquetTable(Table):
                 if column not in first.names and column not in schema.names:
                     continue  # in the names of folders
                 types = [part.field(column).type if column in part.names else None for part in (schema, first)]
-                if types[0] != types[1]:
+                if _kind(types[0]) != _kind(types[1]):
                     here, there = (f"as {kind}" if kind else "nowhere" for kind in types)
                     raise InputError(
                         f"{file} has the column {column!r} {here}, {self.files[0]} {there}: write all files alike."
                     )
+
+
+def _kind(kind: Any) -> Any:
+    """A type of pyarrow, where all types of text are one: which of them is written depends on the version of pandas."""
+    from pyarrow import large_string, string, string_view
+
+    return string() if kind in (large_string(), string_view()) else kind
 
 
 def _without_decimals(schema: Any) -> Any:

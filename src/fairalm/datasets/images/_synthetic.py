@@ -50,8 +50,8 @@ def coloured_digits(
     Examples
     --------
     >>> data = coloured_digits(500, correlation=1.0)
-    >>> pd.crosstab(data.groups, data.y).to_numpy().diagonal().sum()
-    np.int64(500)
+    >>> int(pd.crosstab(data.groups, data.y).to_numpy().diagonal().sum())
+    500
     """
     from sklearn.datasets import load_digits
 
