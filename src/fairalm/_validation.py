@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -273,16 +274,12 @@ def _named_columns(sensitive_features: Any) -> tuple[list[Any], list[Any]]:
     data = sensitive_features
     if data is None:
         raise InputError("`sensitive_features` is missing: pass the protected attribute, one value per row.")
-    if hasattr(data, "to_pydict"):  # pyarrow table
-        data = data.to_pydict()
-    elif hasattr(data, "to_pylist"):  # pyarrow array
-        data = data.to_pylist()
     names: list[Any]
     columns: list[Any]
-    if isinstance(data, pd.DataFrame):
+    if isinstance(data, pd.DataFrame):  # its names may repeat, which narwhals does not allow
         names, columns = list(data.columns), [data.iloc[:, i] for i in range(data.shape[1])]
-    elif hasattr(data, "columns"):  # polars frame
-        names, columns = list(data.columns), [data[name] for name in data.columns]
+    elif isinstance(table := nw.from_native(data, eager_only=True, pass_through=True), nw.DataFrame):
+        names, columns = table.columns, [column.to_list() for column in table.iter_columns()]
     elif isinstance(data, Mapping):
         names, columns = list(data), list(data.values())
         check_same_index(sensitive_features=data)
@@ -298,7 +295,8 @@ def _as_list(column: Any) -> list[Any]:
         return list(pd.Series(column).tolist())
     if isinstance(column, (list, tuple)):
         return list(column)
-    array = np.asarray(column.to_list() if hasattr(column, "to_list") else column, dtype=object)
+    series = nw.from_native(column, series_only=True, pass_through=True)
+    array = np.asarray(series.to_list() if isinstance(series, nw.Series) else column, dtype=object)
     if array.ndim != 1:
         raise InputError(f"`sensitive_features` must be a column, or several; got {array.ndim} dimensions.")
     return list(array.tolist())

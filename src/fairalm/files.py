@@ -37,8 +37,10 @@ _parts: set[Path] = set()  # temporary files that this process is writing
 
 
 def cache_dir() -> Path:
-    """The user's cache folder of fairalm."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairalm"
+    """The user's cache folder of fairalm, where the operating system has such folders."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("fairalm", appauthor=False)
 
 
 def write_atomic(path: AnyPath, content: bytes) -> None:

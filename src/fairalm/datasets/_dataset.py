@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 
@@ -95,7 +96,7 @@ class Dataset(LabelledRows):
         Parameters
         ----------
         frame : data frame
-            One row per person. A frame of polars or pyarrow is converted.
+            One row per person, of pandas; those of polars, pyarrow and others that narwhals knows are converted.
         target : str
             Column of the label; two values, or more with `positive`; none missing.
         protected : str or sequence of str
@@ -116,8 +117,9 @@ class Dataset(LabelledRows):
         >>> data.features, data.positive, data.y.tolist()
         (('age',), 'yes', [0, 1])
         """
-        if not isinstance(frame, pd.DataFrame) and hasattr(frame, "to_pandas"):  # polars and pyarrow
-            frame = with_index(frame.to_pandas())
+        if not isinstance(frame, pd.DataFrame):
+            table = nw.from_native(frame, eager_only=True, pass_through=True)
+            frame = with_index(table.to_pandas()) if isinstance(table, nw.DataFrame) else frame
         check_frame(frame, "The table")
         protected, drop = _as_tuple(protected), _as_tuple(drop)
         for column in (target, *protected, *drop):
