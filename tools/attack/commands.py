@@ -23,7 +23,7 @@ from fairalm.folders import clean
 from fairalm.interrupts import run_command
 from fairalm.manifest import MANIFEST, check_manifest
 
-LIMIT = 180.0  # seconds after which a command hangs
+LIMIT = 600.0  # seconds after which a command hangs
 GONE = 10.0  # seconds within which the processes of a command that was killed must end
 VARIES = {"seconds", "versions", "command", "time", "seconds_mean", "seconds_sd", "out", "run"}  # from run to run
 QUESTION = ("--target", "hired", "--protected", "sex")
