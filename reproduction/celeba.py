@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -14,7 +14,7 @@ import torch
 from torch import nn
 
 from fairalm.constraints import EqualOpportunity
-from fairalm.datasets.images import load_celeba
+from fairalm.datasets.images import ImageDataset, load_celeba
 from fairalm.exceptions import ToleranceWarning
 from fairalm.measures.means import means_of
 from fairalm.methods import METHODS, Unconstrained
@@ -33,14 +33,24 @@ from reproduction.figures import COLORS, interval_point, panels, plot_profile
 from reproduction.labels.job import group_names
 from reproduction.options import Option, whole
 from reproduction.page import Model, Page, net_entry
+from reproduction.saved_epochs import SavedEpochs
 from reproduction.seeds import columns, text_table
 
 BATCH_SIZE = 64
 OPTIMIZERS = {"sgd": torch.optim.SGD, "adam": torch.optim.Adam}
-#: How each net is trained; the small one as in the paper.
+#: How each net is trained; the small one as in the paper. With bfloat16 a forward pass takes half as long.
 TRAINING: dict[str, dict[str, Any]] = {
-    "relu3": {"size": 28, "optimizer": "sgd", "lr": 0.01, "cosine": False, "flip": False},
-    "resnet18": {"size": 64, "optimizer": "adam", "lr": 1e-3, "cosine": True, "flip": True},
+    "relu3": {"size": 28, "optimizer": "sgd", "lr": 0.01, "cosine": False, "flip": False, "bfloat16": False},
+    "resnet18": {"size": 64, "optimizer": "adam", "lr": 1e-3, "cosine": True, "flip": True, "bfloat16": True},
+}
+#: The ResNets, by the folder of the net. FairALM has the eta that the small nets choose, unless one is given: the
+#: paper's smallest, which grows by 1 % in an epoch as in the authors' code. The appendix has five steps for each dual
+#: step.
+LARGE: dict[str, dict[str, Any]] = {
+    "unconstrained": {"method": "unconstrained", "eta": None},
+    "fairalm": {},
+    "fairalm-growing": {"eta": 20.0, "growth": 0.01},
+    "fairalm-5-steps": {"inner_steps": 5},
 }
 #: Frozen features: the settings that benchmarks/celeba_last_layer.py chose on the validation part.
 FEATURES: dict[str, Any] = {"net": "efficientnet-lite0-grid", "size": 96, "l2": 0.1, "n_folds": 3}
@@ -73,7 +83,7 @@ class Plan(NamedTuple):
     """How much to run; the paper's etas, and two smaller ones with which FairALM's net is more than a constant."""
 
     epochs: int = 5
-    resnet_epochs: int = 2
+    resnet_epochs: int = 10
     limit: int | None = None  # the largest number of faces of each part
     fairalm: tuple[float, ...] = (0.01, 0.1, 20.0, 40.0, 60.0, 80.0)
     l2: tuple[float, ...] = (0.001, 0.01, 0.1, 1.0, 3.0)
@@ -94,19 +104,26 @@ class NetJob(Job):
     seed: int = 0  # of weights and order
     epochs: int = 5
     limit: int | None = None  # the largest number of faces of each part
-    folder: str | None = field(default=None, compare=False)  # where to save the net
+    growth: float = 0.0  # of eta, in an epoch
+    inner_steps: int = 1  # optimiser steps for each dual step
+    folder: Path | None = field(default=None, compare=False)  # where to save the net
 
     @property
     def name(self) -> str:
         eta = "" if self.eta is None else f"-{self.eta:g}"
-        return f"{self.net}-{self.method}{eta}{'-accumulating' * self.accumulates}-{self.seed}"
+        variant = "-accumulating" * self.accumulates + "-growing" * bool(self.growth)
+        steps = f"-{self.inner_steps}-steps" * (self.inner_steps > 1)
+        return f"{self.net}-{self.method}{eta}{variant}{steps}-{self.seed}"
 
     @property
     def config(self) -> dict[str, Any]:
         return {**super().config, "batch_size": BATCH_SIZE, **TRAINING[self.net]}
 
     def run(self, data_dir: str | None = None) -> dict[str, Any]:
-        """Train and measure; ``diverged`` is the step at which an output was not finite, None if there is none."""
+        """Train and measure; ``diverged`` is the step at which an output was not finite, None if there is none.
+
+        With a folder, a job that was killed continues after its last finished epoch.
+        """
         how, constraint = self.config, EqualOpportunity()
         faces = load_celeba(data_dir, size=how["size"], limit=self.limit)
         train = faces.part("train")
@@ -115,7 +132,10 @@ class NetJob(Job):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             net = make_net(self.net, in_channels=3, size=how["size"])
-        method = METHODS[self.method](**({} if self.eta is None else {"eta": self.eta}))
+        eta = {} if self.eta is None else {"eta": self.eta}
+        if self.growth:  # of an epoch, spread over its dual steps
+            eta["eta_beta"] = (1 + self.growth) ** (self.inner_steps / len(loader)) - 1
+        method = METHODS[self.method](**eta)
         surrogate = "sigmoid" if method.traits.strict_dual else "log"  # the paper's methods need a convex loss
         loss, steps = nn.BCEWithLogitsLoss(reduction="none"), self.epochs * len(loader)
         criterion = ConstrainedLoss(loss, constraint, method, n_groups=2, surrogate=surrogate)
@@ -123,29 +143,36 @@ class NetJob(Job):
         # without a decay: a constant rate for all steps
         schedule = cosine_decay(optimizer, steps, head_steps=0 if how["cosine"] else steps + 1)
         settings = describe({"train": train}, groups, scale, self.net, None, constraint) | how
-        history, model = pd.DataFrame(), ImageModel(net, settings, pd.DataFrame(), self.epochs - 1)
-        for epoch in range(self.epochs):
+        model = ImageModel(net, settings, pd.DataFrame(), self.epochs - 1)
+        path = self.folder and self.folder.with_name(f"{self.name}.epochs.pt")
+        assert loader.generator is not None
+        saved = SavedEpochs(path, self.config, [net, optimizer, criterion, schedule], loader.generator)
+        history = saved.load()
+        for epoch in range(len(history), self.epochs):
             net.train()
-            for x, y, group in loader:
+            for step, (x, y, group) in enumerate(loader, start=epoch * len(loader) + 1):
                 if not self.accumulates:
                     optimizer.zero_grad()
-                logits = net(x)[:, 0]
+                with torch.autocast("cpu", torch.bfloat16, enabled=how["bfloat16"]):
+                    logits = net(x)[:, 0].float()
                 if not bool(logits.isfinite().all()):
                     return {"history": history.to_dict("list"), "diverged": criterion.t}
                 with np.errstate(over="ignore"):  # logits of a net about to diverge
                     criterion(logits, y, group).backward()
                 optimizer.step()
-                criterion.step()
+                if step % self.inner_steps == 0:
+                    criterion.step()
                 schedule.step()
-            row = {"epoch": epoch}
-            for name, part in ((name, faces.part(name)) for name in ("valid", "test")):
-                outputs = model.logits(part)
-                entry = net_entry(part.y, outputs, group_names(part, "Male"))
+            row: dict[str, float] = {"epoch": epoch}
+            for name in ("valid", "test"):
+                entry, row[f"{name}_selection"] = measured(model, faces.part(name))
                 row |= {f"{name}_{measure}": entry[measure]["value"] for measure in ("error", "deo")}
-                row[f"{name}_selection"] = (outputs > 0).mean()
             history = pd.concat([history, pd.DataFrame([row])])
+            saved.save(history)
         if self.folder is not None:
             replace(model, history=history).save(self.folder)
+        entry, _ = measured(model, faces.part("test"))
+        saved.remove()
         return {"history": history.to_dict("list"), "diverged": None, "entry": entry}
 
 
@@ -188,12 +215,13 @@ class Celeba(Experiment):
 
     There are three parts. Fair last layers on a net that is not trained on faces (tolerances 0.06 and 0.01). FairALM
     and the l2 penalty at the paper's values of eta on its three-layer ReLU net, at 28 pixels, measured after every
-    epoch; and again with gradients that are never set to zero, which is what the authors' l2 does. A ResNet-18 without
-    and one with FairALM, at 64 pixels; its eta is chosen on the validation part, by the small nets.
+    epoch; and again with gradients that are never set to zero, which is what the authors' l2 does. A ResNet-18 at 64
+    pixels, for ten epochs: without a constraint, with FairALM, with FairALM at the paper's eta of 20, which grows, and
+    with five optimiser steps for each dual step; the other eta is chosen on the validation part, by the small nets.
 
     Written are the tables, with the paper's numbers, as table.md, table.csv and eta.csv; the figures points.png and
-    profiles.png; report.html, a page with every model; and in nets/ both ResNets, for `fairalm cam`. With 29,175 faces
-    it takes about 30 minutes on two cores. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
+    profiles.png; report.html, a page with every model; and in nets/ the ResNets, for `fairalm cam`. With 29,175 faces
+    it takes about 90 minutes on two cores. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
     """
 
     seeds: Annotated[int, Option("How many seeds of the small nets.", whole(), quick=1)] = 3
@@ -211,11 +239,12 @@ class Celeba(Experiment):
         return [HeadJob(plan.limit, self.out / "features"), *small]  # the longest first
 
     def collect(self, run: Callable[[Sequence[Job]], list[Result]]) -> list[Result]:
-        """Also ResNet-18 without and with FairALM, with the eta that the small nets choose."""
-        plan, results, large = PLANS[self.quick], run(self.jobs()), []
-        for method, eta in (("unconstrained", None), ("fairalm", choose_eta(results))):
-            folder = str(self.out / "nets" / method)
-            large.append(NetJob("resnet18", method, eta, False, 0, plan.resnet_epochs, plan.limit, folder))
+        """Also ResNet-18: without a constraint, and with FairALM as :data:`LARGE` has it."""
+        plan, results = PLANS[self.quick], run(self.jobs())
+        chosen, large = choose_eta(results), []
+        for name, arm in LARGE.items():
+            given = {"method": "fairalm", "eta": chosen, "epochs": plan.resnet_epochs, "limit": plan.limit, **arm}
+            large.append(NetJob("resnet18", **given, folder=self.out / "nets" / name))
         return results + run(large)
 
     def frames(self, results: Results) -> dict[str, pd.DataFrame]:
@@ -240,6 +269,12 @@ class Celeba(Experiment):
         yield Page("report", "celeba", faces, shown, group_names(faces, "Male"), {"image_column": "file"})
 
 
+def measured(model: ImageModel, part: ImageDataset) -> tuple[dict[str, Any], float]:
+    """The entry of some faces, and the share predicted attractive."""
+    outputs = model.logits(part)
+    return net_entry(part.y, outputs, group_names(part, "Male")), float((outputs > 0).mean())
+
+
 def nets(results: Results, net: str) -> list[Result]:
     """The results of a net that was trained."""
     return [result for result in results if result["config"]["net"] == net and "history" in result]
@@ -255,7 +290,7 @@ def models(results: Results) -> Iterator[Model]:
     for result in nets(results, "resnet18") + nets(results, "relu3"):
         config, history = result["config"], result["history"]
         kind = KINDS.get(config["method"], FAIRALM_MODEL)
-        name, seed = "ResNet plain" if config["eta"] is None else "ResNet FairALM", None
+        name, seed = "ResNet plain" if config["eta"] is None else f"ResNet FairALM, {arm_name(config)}", None
         if config["net"] == "relu3":
             eta, seed = "" if config["eta"] is None else f", eta {config['eta']:g}", config["seed"]
             name = f"ReLU net, {config['method']}{eta}{', accumulating' * config['accumulates']}"
@@ -263,6 +298,14 @@ def models(results: Results) -> Iterator[Model]:
         settings["gradients"] = "never set to zero" if config["accumulates"] else None
         curves = {"error": history["test_error"], "gap": history["test_deo"]} if history else {}
         yield Model(name, kind, result.get("entry"), seed, None, settings, curves)
+
+
+def arm_name(config: Mapping[str, Any]) -> str:
+    """How a net is trained, in the figures and, for a ResNet, in the table."""
+    if config["eta"] is None:
+        return "unconstrained"
+    growing, steps = ", growing" * bool(config["growth"]), f", {config['inner_steps']} steps"
+    return f"eta {config['eta']:g}{growing}{steps * (config['inner_steps'] > 1)}"
 
 
 def points(results: Results) -> pd.DataFrame:
@@ -319,7 +362,8 @@ def draw_points(table: pd.DataFrame) -> Any:
     title = "CelebA, Attractive by gender; bars are 95 % intervals, the paper prints none"
     figure, grid = panels(8.5, 4.5, {"error": "test error, %"}, [title], "test DEO, %")
     (axes,) = grid.values()
-    colors, marks = iter(("#444444", COLORS["fairalm"], "#56B4E9", "#999999", COLORS["l2"])), iter("sX^")
+    ours = ("#444444", COLORS["fairalm"], "#56B4E9", "#999999", COLORS["l2"], "#CC79A7", "#E69F00")
+    colors, marks = iter(ours), iter("sX^")
     for line in table.to_dict("records"):
         if line["by"] == "paper":
             axes.plot(line["deo"], line["error"], next(marks), mfc="none", mec="#a03030", ms=8, label=line["model"])
@@ -338,10 +382,11 @@ def draw_profiles(results: Results) -> Any:
         families[column] = [net for net in alike if net["config"]["method"] in (method, "unconstrained")]
     figure, grid = panels(13, 8, PROFILES, families, "epoch", sharey="row", sharex="col")
     for (name, column), axes in grid.items():
-        for eta, color in zip(dict.fromkeys(net["config"]["eta"] for net in families[column]), SHADES, strict=False):
-            seeds = [net["history"].get(f"test_{name}", []) for net in families[column] if net["config"]["eta"] == eta]
-            label = "unconstrained" if eta is None else f"eta {eta:g}"
-            plot_profile(axes, seeds, color=color, label=label, marker="o", ms=2.5)
+        arms = [arm_name(net["config"]) for net in families[column]]
+        for arm, color in zip(dict.fromkeys(arms), SHADES, strict=False):
+            alike = [net for net, own in zip(families[column], arms, strict=True) if own == arm]
+            seeds = [net["history"].get(f"test_{name}", []) for net in alike]
+            plot_profile(axes, seeds, color=color, label=arm, marker="o", ms=2.5)
         axes.xaxis.get_major_locator().set_params(integer=True)
         if name == "error" and families[column]:
             axes.legend(fontsize=7, frameon=False, ncols=2)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,17 @@ import pytest
 
 pytest.importorskip("torch", reason="nets need torch")
 pytest.importorskip("PIL", reason="reading images needs pillow")
+import torch
 from PIL import Image
 
 from fairalm.datasets.images import load_celeba, scenes
+from fairalm.exceptions import InputError
+from fairalm.nn import ConstrainedLoss
 from fairalm.report.facts import gather
 from fairalm.vision.image_model import load_image_model
 from reproduction.celeba import FEATURES, PAPER, TRAINING, Celeba, NetJob, blocks, choose_eta, eta_table, models, points
 from reproduction.page import Page, as_run, net_entry
+from reproduction.saved_epochs import SavedEpochs
 
 PAGE = Path(__file__).parents[3] / "shared" / "paper" / "fairalm.tex"
 PARTS = {0: 96, 1: 40, 2: 40}
@@ -116,6 +121,49 @@ def test_the_same_job_gives_the_same_net(folder):
     assert net["history"]["gap"][-1] == round(first["history"]["test_deo"][-1], 4)
 
 
+def test_a_job_that_is_killed_continues_after_its_last_epoch(folder, tmp_path, monkeypatch):
+    settings = {"epochs": 3, "growth": 0.5, "inner_steps": 2}
+    whole = NetJob("relu3", "fairalm", 0.1, **settings, folder=tmp_path / "whole" / "net").run(str(folder))
+    save = SavedEpochs.save
+
+    def killed(self, history):
+        save(self, history)
+        if len(history) == 2:
+            raise KeyboardInterrupt
+
+    job = NetJob("relu3", "fairalm", 0.1, **settings, folder=tmp_path / "net")
+    with monkeypatch.context() as patch:
+        patch.setattr(SavedEpochs, "save", killed)
+        with pytest.raises(KeyboardInterrupt):
+            job.run(str(folder))
+    assert (tmp_path / f"{job.name}.epochs.pt").is_file()
+    other = replace(job, growth=0.0)
+    with pytest.raises(InputError, match="other settings"):
+        SavedEpochs(tmp_path / f"{job.name}.epochs.pt", other.config, [], torch.Generator()).load()
+    assert job.run(str(folder)) == whole
+    assert not [*tmp_path.glob("*.epochs.pt")]
+
+
+def test_eta_grows_by_epoch_and_the_multipliers_move_every_few_steps(folder, monkeypatch):
+    made, steps = [], []
+    original = ConstrainedLoss.__init__, ConstrainedLoss.step
+
+    def init(self, loss, constraint, method, **given):
+        made.append(method)
+        original[0](self, loss, constraint, method, **given)
+
+    def step(self):
+        steps.append(self)
+        original[1](self)
+
+    monkeypatch.setattr(ConstrainedLoss, "__init__", init)
+    monkeypatch.setattr(ConstrainedLoss, "step", step)
+    monkeypatch.setattr("reproduction.celeba.BATCH_SIZE", 24)  # four steps in an epoch
+    NetJob("relu3", "fairalm", 20.0, epochs=1, growth=0.01, inner_steps=2).run(str(folder))
+    assert len(steps) == 2
+    assert made[0].eta * (1 + made[0].eta_beta) ** 2 == pytest.approx(20.2)
+
+
 def test_a_net_that_diverges_is_a_result(folder, monkeypatch):
     monkeypatch.setitem(TRAINING["relu3"], "lr", 1e12)
     found = NetJob("relu3", "l2", 3.0, epochs=20).run(str(folder))
@@ -139,7 +187,7 @@ def test_command(run, folder, page_facts):
     out = Path("out")
     table = pd.read_csv(out / "table.csv")
     assert table["model"].tolist()[3:6] == ["plain head", "fair head 0.06", "fair head 0.01"]
-    assert table["by"].tolist() == ["paper"] * 3 + ["us"] * 5
+    assert table["by"].tolist() == ["paper"] * 3 + ["us"] * 7
     assert all(name in (out / "table.md").read_text() for name in table["model"])
     for figure in ("points.png", "profiles.png"):
         assert (out / figure).read_bytes().startswith(b"\x89PNG")
@@ -150,7 +198,12 @@ def test_command(run, folder, page_facts):
     facts = page_facts(out / "report.html", heads[-1]["entry"]["deo"])
     names = [model["name"] for model in facts["models"]]
     assert names[:2] == ["fair head 0.01", "fair head 0.06"]
-    assert {"plain head", "ResNet FairALM", "ResNet plain", "ReLU net, l2, eta 0.1, accumulating"} <= set(names)
+    assert {
+        "plain head",
+        "ResNet FairALM, eta 20, growing",
+        "ResNet plain",
+        "ReLU net, l2, eta 0.1, accumulating",
+    } <= set(names)
     assert {group["name"] for group in facts["people"]["groups"]} == {"men", "women"}
     before = {path: path.stat().st_mtime_ns for path in (out / "jobs").iterdir()}
     again = json.loads(run(*line, "--json").out)
