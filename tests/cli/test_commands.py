@@ -109,6 +109,7 @@ def test_compare_on_seeds(run, table, tmp_path):
         "--max-iter",
         "5",
     )
+    assert "must end in .csv or .json" in run("compare", table, *options, "-o", ".")[2]
     code, out, err = run("compare", table, *options, "-o", "c.csv")
     assert re.search(r"smallest gap: \S+\. .* allows for the choice among \d methods\.", " ".join(out.split()))
     assert (code, err) == (0, "")

@@ -38,6 +38,9 @@ def test_report_of_several_runs(run, table, tmp_path):
     }
     assert (tmp_path / "figures" / "tradeoff.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "figures" / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = run("report", "a", "-o", "hidden.html", "--min-cell", 10**6, "--figures", "none")
+    assert code == 0
+    assert out.splitlines()[-1] == "Figures: none, because every count is hidden"
     code, out, _ = run("report", "a", "-o", "a.html", "--min-cell", 1)
     assert code == 0
     assert out.startswith("Among people with hired = yes")

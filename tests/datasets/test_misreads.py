@@ -3,6 +3,7 @@
 import datetime
 from decimal import Decimal
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -55,6 +56,30 @@ def test_what_is_neither_numbers_nor_text(tmp_path, values, kind):
     assert Dataset.from_frame(read_table(path), drop="when", **roles).features == ("skill",)
     with pytest.raises(InputError, match=r"Column 'when' has type .*neither numbers nor text"):
         list(open_table(path).batches(["when"]))
+
+
+def test_text_that_is_not_utf8_is_refused_by_the_name_of_the_file(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "t.parquet"
+    places = pa.array([0, 1, 2], pa.int32()).buffers()[1]
+    town = pa.StringArray.from_buffers(2, places, pa.py_buffer(b"a\xff"))
+    parquet.write_table(pa.table({"age": [1, 2], "town": town}), path)
+    for read in (read_table, lambda path: list(open_table(path).batches(["town"]))):
+        with pytest.raises(InputError, match=r"t\.parquet cannot be read as Parquet \(.*Invalid UTF8"):
+            read(path)
+    with pytest.raises(InputError, match=r"t\.parquet cannot be read as Parquet"):
+        list(open_table(path).tables())
+
+
+def test_half_floats_are_numbers(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "t.parquet"
+    frame = pd.DataFrame({"skill": np.arange(30, dtype=np.float16), "sex": ["F", "M"] * 15, "hired": [0, 1, 1] * 10})
+    frame.to_parquet(path)
+    data = Dataset.from_frame(read_table(path), target="hired", protected="sex")
+    assert data.X["skill"].dtype == float
+    assert data.X["skill"].tolist() == list(range(30))
 
 
 def test_an_index_with_levels(tmp_path):

@@ -350,6 +350,18 @@ def test_what_is_no_checkpoint_is_refused(content, tmp_path):
         run(tmp_path, epochs=1)
 
 
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [("step", None), ("history", {}), ("history", ["row"]), ("model", "weights"), ("optimizer", {}), ("ranks", [{}])],
+)
+def test_a_checkpoint_without_its_parts_is_refused(part, value, tmp_path):
+    run(tmp_path, epochs=1)
+    content = checkpoint(tmp_path)
+    torch.save({**content, part: value}, tmp_path / "checkpoint.pt")
+    with pytest.raises(InputError, match=r"checkpoint\.pt cannot be read as a checkpoint of a Trainer"):
+        run(tmp_path, epochs=2)
+
+
 def test_a_shorter_loader_is_refused(tmp_path):
     class Endless(list):
         def __len__(self):

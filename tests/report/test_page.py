@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 import fairalm
 from fairalm.datasets import preprocess
+from fairalm.exceptions import InputError
 from fairalm.measures import measure_all
 from fairalm.measures.text import with_interval
 from fairalm.report.facts import gather
@@ -320,6 +321,12 @@ def test_heat_maps(show, trained, tmp_path):
     share = {"value": 0.31, "low": 0.2, "high": 0.4, "n": 50, "n_min": 50}
     leak = {"fair": {"overlap": share, "chance": share}}
     (tmp_path / "cam.json").write_text(json.dumps({"data": {"images": 50}, "leak": leak, "focus": {}}))
+    (tmp_path / "cam.json").rename(tmp_path / "kept.json")
+    leak["fair"]["chance"] = {**share, "words": 1}
+    (tmp_path / "cam.json").write_text(json.dumps({"data": {"images": 50}, "leak": leak, "focus": {}}))
+    with pytest.raises(InputError, match=r"cam\.json cannot be used: at leak\.fair\.chance"):
+        show(trained, maps=tmp_path)
+    (tmp_path / "kept.json").rename(tmp_path / "cam.json")
     page = show(trained, maps=tmp_path)
     assert page.evaluate("document.querySelector('#maps img').naturalWidth") == 8
     assert "31.0 % [20.0, 40.0]" in page.locator("#maps").inner_text()

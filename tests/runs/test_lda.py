@@ -122,6 +122,11 @@ def test_saved_and_predicted(done, source, tmp_path):
         predict(tmp_path / "run", source.data, fairalm.runs.Choice(tol=0.1))
 
 
+def test_an_acceptance_of_nobody_has_no_ratio(source):
+    done = lda(source, replace(SETTINGS, acceptance=1e-320))
+    assert done.chosen is None
+
+
 def test_none_is_found_where_none_can_be(source, tmp_path):
     none = lda(source, replace(SETTINGS, margin=0.0))
     assert none.verdict == "none"

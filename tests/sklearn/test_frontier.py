@@ -72,6 +72,16 @@ def frontier(data):
     return fitted(*data, constraint=["equal-opportunity", "demographic-parity"])
 
 
+def test_groups_in_one_fold_cannot_be_learned():
+    y, sex = [0, 1, 0, 0, 0, 1], ["F", "F", "M", "M", "M", "M"]
+    clf = FrontierClassifier(LogisticRegression(), n_folds=2, random_state=0)
+    with (
+        pytest.warns(SmallCellWarning),
+        pytest.raises(InputError, match="Only 2 of the rows that the constraint compares have a group: too few"),
+    ):
+        clf.fit(np.arange(6.0)[:, None], y, sensitive_features=sex)
+
+
 # Nothing asked is nothing changed.
 
 

@@ -30,6 +30,7 @@ from fairalm import (  # noqa: E402
 from fairalm.cells import Event  # noqa: E402
 from fairalm.datasets.images import ImageDataset  # noqa: E402
 from fairalm.exceptions import InputError, ToleranceWarning  # noqa: E402
+from fairalm.manifest import write_manifest  # noqa: E402
 from fairalm.methods import METHODS  # noqa: E402
 from fairalm.nn import Adversarial  # noqa: E402
 from fairalm.vision.adversary import Adversary  # noqa: E402
@@ -281,6 +282,23 @@ def test_a_history_of_undefined_gaps_is_read_back(data, tmp_path):
     model = fit(data, valid=no_men, folder=tmp_path / "run")
     assert model.history["valid_deo"].isna().all()
     pd.testing.assert_frame_equal(load_image_model(tmp_path / "run").history, model.history)
+
+
+def test_settings_and_history_that_do_not_fit_are_refused(data, tmp_path):
+    fit(data, folder=tmp_path / "run")
+    settings, history = tmp_path / "run" / "settings.json", tmp_path / "run" / "history.json"
+    content = json.loads(settings.read_text())
+    for part, value in {"std": [1.0, 1.0], "positive": ["a"]}.items():
+        settings.write_text(json.dumps({**content, part: value}))
+        with pytest.raises(InputError, match=rf"settings\.json cannot be used: at {part}"):
+            load_image_model(tmp_path / "run")
+    settings.write_text(json.dumps(content))
+    columns = json.loads(history.read_text())
+    first = next(iter(columns))
+    history.write_text(json.dumps({**columns, first: [*columns[first], 0]}))
+    write_manifest(tmp_path / "run", data="", settings={}, names=("model.pt", "history.json"))
+    with pytest.raises(InputError, match=r"history\.json cannot be used: its columns differ in length"):
+        load_image_model(tmp_path / "run")
 
 
 def test_a_run_that_has_ended_is_not_trained_again(data, tmp_path):

@@ -56,7 +56,7 @@ def compare(
       fairalm compare people.csv --target hired --protected sex --seeds 10
     """
     names = [name.strip() for name in methods.split(",") if name.strip()]
-    page = PAGE if out is None else out.with_suffix(".html")
+    page = PAGE if out is None else out.parent / f"{out.stem}.html"
     with output.reserved_file(out, (".csv", ".json"), overwrite), output.reserved_files([page] * bool(out), overwrite):
         done = compare_methods(source, settings, names, seeds=range(seeds), progress=console.is_terminal())
         rows = done.summary()

@@ -65,5 +65,5 @@ def report(
     for line in verdict_lines(facts):
         say(line)
     say_path(f"Page: {out}")
-    if charts:
-        say_path(f"Figures: {', '.join(map(str, charts))}")
+    if figures is not None:
+        say_path(f"Figures: {', '.join(map(str, charts)) or 'none, because every count is hidden'}")

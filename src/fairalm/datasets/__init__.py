@@ -14,9 +14,9 @@ from fairalm.datasets._adult import load_adult
 from fairalm.datasets._batches import FrameTable, Table
 from fairalm.datasets._checks import name_of
 from fairalm.datasets._compas import load_compas
-from fairalm.datasets._dataset import Dataset, one_against_rest, with_column
+from fairalm.datasets._dataset import Dataset, one_against_rest
 from fairalm.datasets._german import load_german
-from fairalm.datasets._kinds import plain_columns
+from fairalm.datasets._kinds import plain_columns, with_column
 from fairalm.datasets._law import load_law
 from fairalm.datasets._parquet_table import ParquetTable
 from fairalm.datasets._preprocess import MOST_CATEGORIES, preprocess

@@ -14,7 +14,7 @@ import pandas as pd
 from fairalm._validation import check_binary, check_choice, encode_groups
 from fairalm.arrays import IntArray
 from fairalm.datasets._checks import check_frame, with_index
-from fairalm.datasets._kinds import plain_columns
+from fairalm.datasets._kinds import plain_columns, with_column
 from fairalm.exceptions import InputError
 
 WIDTH = 80
@@ -184,13 +184,6 @@ class Dataset(LabelledRows):
         if groups.n_groups > MOST_GROUPS:
             lines.append(f"  ... and {groups.n_groups - MOST_GROUPS} smaller groups")
         return "\n".join([*lines, *textwrap.wrap(self.description, WIDTH)])
-
-
-def with_column(frame: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
-    """The table with other values in a column, which may have any name: ``assign`` cannot set one called "self"."""
-    frame = frame.copy(deep=False)
-    frame[name] = values
-    return frame
 
 
 def _as_tuple(columns: str | Sequence[str]) -> tuple[str, ...]:

@@ -29,8 +29,17 @@ def wrong_kind(column: Any, kind: str) -> InputError:
     )
 
 
+def with_column(frame: pd.DataFrame, name: str, values: Any) -> pd.DataFrame:
+    """The table with other values in a column, which may have any name: ``assign`` cannot set one called "self"."""
+    frame = frame.copy(deep=False)
+    frame[name] = values
+    return frame
+
+
 def plain_columns(frame: pd.DataFrame, columns: Container[str] | None = None) -> pd.DataFrame:
-    """The table with decimals as floats; dates, times, bytes, lists and other objects are refused by name.
+    """The table with decimals and half floats as floats; dates, bytes, lists and other objects are refused by name.
+
+    pandas has no index of half floats, so that sorting and grouping by them would fail.
 
     With `columns` only these are looked at, as far as the table has them.
 
@@ -46,11 +55,12 @@ def plain_columns(frame: pd.DataFrame, columns: Container[str] | None = None) ->
                 is_numeric_dtype(dtype) or is_bool_dtype(dtype) or is_string_dtype(dtype)
             ):
                 raise wrong_kind(name, str(dtype))
+            if dtype == "float16":
+                frame = with_column(frame, name, column.astype(float))
             continue
         kind = infer_dtype(column, skipna=True)
         if kind == "decimal":
-            frame = frame.copy(deep=False)
-            frame[name] = column.astype(float)
+            frame = with_column(frame, name, column.astype(float))
         elif kind in OBJECTS:
             raise wrong_kind(name, kind)
         elif kind == "mixed":

@@ -40,7 +40,13 @@ class ParquetTable(Table):
         """The first rows."""
         with reading_parquet(self.files[0]):
             table = self._dataset().head(self.HEAD, columns=list(columns))
-            return with_index(table.to_pandas())[list(columns)]
+        return with_index(self.to_pandas(table))[list(columns)]
+
+    def to_pandas(self, table: Any) -> pd.DataFrame:
+        """A table of pyarrow as a data frame; what pandas says of its types may not be true."""
+        with reading_parquet(self.path):
+            frame: pd.DataFrame = table.to_pandas()
+        return frame
 
     def tables(self) -> Iterator[Any]:
         """All columns batch by batch, as tables of pyarrow."""
@@ -74,7 +80,7 @@ class ParquetTable(Table):
                 start += len(batch)
             parts.append(part)
         table = pa.concat_tables(parts).replace_schema_metadata(self._schema.metadata)
-        return with_index(table.to_pandas())[list(columns)]
+        return with_index(self.to_pandas(table))[list(columns)]
 
     def typed(self, column: str, values: Sequence[Any]) -> pd.Series[Any]:
         """Values as pandas reads them: whole numbers with a missing one become floats."""
@@ -95,7 +101,10 @@ class ParquetTable(Table):
         asked: Any = {"schema": dataset.schema, "columns": list(columns), "batch_size": self.BATCH}
         for file, fragment in zip(self.files, dataset.get_fragments(), strict=True):
             with reading_parquet(file):
-                yield from (batch for batch in fragment.to_batches(**asked) if len(batch))
+                for batch in fragment.to_batches(**asked):
+                    batch.validate(full=True)  # text that is not UTF-8 would be found later, without the file's name
+                    if len(batch):
+                        yield batch
 
     def _dataset(self, coded: Sequence[str] = (), *, exact: bool = False) -> Any:
         """The files, with the columns in the names of folders below `path`; `coded` columns are dictionaries."""

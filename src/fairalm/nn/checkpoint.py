@@ -25,7 +25,7 @@ from fairalm.nn.surrogates import SURROGATES
 from fairalm.nn.tally import Tally
 
 SCHEMA = 1  # of checkpoint.pt
-CHECKPOINT = "checkpoint.pt"
+CHECKPOINT, WHAT = "checkpoint.pt", "a checkpoint of a Trainer"
 UNREADABLE: tuple[type[Exception], ...] = (
     RuntimeError,
     OSError,
@@ -97,7 +97,12 @@ class Checkpoint:
 
     def restore(self, saved: dict[str, Any], progress: Progress) -> None:
         """Put everything back to where it was when the checkpoint was written."""
-        progress.step, progress.rows = saved["step"], saved["history"]
+        assert self.folder is not None
+        with reading(self.folder / CHECKPOINT, WHAT):
+            self._restore(saved, progress)
+
+    def _restore(self, saved: dict[str, Any], progress: Progress) -> None:
+        progress.step, progress.rows = int(saved["step"]), saved["history"]
         for name, part in self.parts.items():
             if part is not None:
                 part.load_state_dict(saved[name])
@@ -148,11 +153,16 @@ def load_tensors(path: Path, what: str) -> dict[str, Any]:
 
 def read_checkpoint(folder: Path) -> dict[str, Any]:
     """Read the folder's checkpoint, on the CPU and without running code from it."""
-    path, what = folder / CHECKPOINT, "a checkpoint of a Trainer"
-    content = load_tensors(path, what)
-    with reading(path, what):
+    path = folder / CHECKPOINT
+    content = load_tensors(path, WHAT)
+    with reading(path, WHAT):
         if content["schema"] != SCHEMA:
             raise InputError(f"{path} has schema {content['schema']}, not {SCHEMA}: use the fairalm that wrote it.")
+        rows = content["history"]
+        if not (isinstance(content["config"], dict) and isinstance(rows, list)):
+            raise TypeError("it has no settings or no history")
+        if not all(isinstance(row, dict) for row in rows):
+            raise TypeError("its history has no columns")
         return content
 
 

@@ -37,17 +37,21 @@ def write_figure(path: AnyPath, facts: Mapping[str, Any], name: str, *, title: s
 
 
 def figure_names(facts: Mapping[str, Any]) -> list[str]:
-    """The files of all charts: each as PDF and PNG."""
-    return [f"{name}.{suffix}" for name in specs(facts) for suffix in ("pdf", "png")]
+    """The files of all charts that have something to show, each as PDF and PNG; none if every count is hidden."""
+    return [f"{name}.{suffix}" for name in _drawn(facts) for suffix in ("pdf", "png")]
 
 
 def write_figures(paths: Mapping[str, Path], facts: Mapping[str, Any]) -> None:
     """Write every chart as PDF and PNG; `paths` says where each file of :func:`figure_names` goes."""
     module = vl_convert()
-    for name, spec in specs(facts).items():
+    for name, spec in _drawn(facts).items():
         chart = _chart(facts, name, spec)
         write_atomic(paths[f"{name}.pdf"], module.vega_to_pdf(chart))
         write_atomic(paths[f"{name}.png"], module.vega_to_png(chart, scale=SCALE))
+
+
+def _drawn(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: spec for name, spec in specs(facts).items() if any(chart_data(facts, name).values())}
 
 
 def _chart(facts: Mapping[str, Any], name: str, spec: Mapping[str, Any]) -> dict[str, Any]:

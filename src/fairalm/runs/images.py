@@ -161,7 +161,8 @@ def predict_images(run: Path, frame: pd.DataFrame, data: str, column: str) -> tu
     read = read_cached([(str(file),) for file in files], size=model.settings["size"], kind="colour", progress=False)
     predicted, scores = np.full(len(frame), None, dtype=object), np.full(len(frame), np.nan)
     predicted[read.kept] = model.predict(read.pixels).tolist()
-    scores[read.kept] = model.predict_proba(read.pixels)[:, list(model.classes_).index(model.settings["positive"])]
+    positive = int(model.classes_[1] == model.labels[1])  # its column
+    scores[read.kept] = model.predict_proba(read.pixels)[:, positive]
     for row, reason in read.reasons.items():
         warnings.warn(FairALMWarning(f"{files[row]} has no prediction: {reason}."), stacklevel=3)
     return predicted, scores

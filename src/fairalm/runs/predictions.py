@@ -72,7 +72,7 @@ def predict_batches(
     _check_free(table.names, data)
     model, features = _load(run, point, trusted), [name for name in table.names if name in config["features"]]
     for part in table.tables():
-        frame = plain_columns(part.select(features).to_pandas())
+        frame = plain_columns(table.to_pandas(part.select(features)))
         check_columns(frame, config["features"], data)
         for name, values in _columns(model, frame, config, run).items():
             part = part.append_column(name, [values])

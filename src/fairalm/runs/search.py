@@ -146,7 +146,8 @@ class Search:
             told(f"{name}: no limit")
             plain = frontier.at(ratio=PLAIN, acceptance=self.acceptance)
             yield self._measured(Tried(name, settings, None, plain), good)
-            reached = 1 - plain.figures_["gap"]
+            gap = plain.figures_["gap"]
+            reached = PLAIN if gap is None else 1 - gap  # undefined if nobody is accepted
             for ratio in self.asked:
                 told(f"{name}: ratio {ratio:.2f}")
                 if ratio <= reached:

@@ -125,6 +125,11 @@ def cross_fit(
     tried = sources | ({EVERYONE: EVERYONE} if may_share else {})
     groups = {source: FoldFits(membership, rows.X, *rows.by_group(source), fold) for source in tried.values()}
     for fits in groups.values():
+        if len(np.unique(fold[fits.row])) < 2:
+            raise InputError(
+                f"Only {len(np.unique(fits.row))} of the rows that the constraint compares have a group: too few to"
+                " estimate groups out of fold. Pass more rows."
+            )
         if is_newton and fits.is_newton_problem:
             fits.use_newton()
 

@@ -17,7 +17,7 @@ from fairalm.arrays import FloatArray
 from fairalm.datasets.images import ImageDataset
 from fairalm.exceptions import InputError
 from fairalm.files import AnyPath, write_atomic, write_json
-from fairalm.json_reader import read_json
+from fairalm.json_reader import RESTORE, read_json
 from fairalm.manifest import check_manifest, digest_of, write_manifest
 from fairalm.nn.checkpoint import load_tensors, reading, to_bytes
 from fairalm.nn.modes import evaluating
@@ -62,21 +62,25 @@ class ImageModel:
     chosen: int
 
     @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The two labels, the positive one last."""
+        return np.array([self.settings["negative"], self.settings["positive"]])
+
+    @property
     def classes_(self) -> npt.NDArray[Any]:
         """The two labels, in the order of the columns of :meth:`predict_proba`."""
-        return np.sort(np.array([self.settings["negative"], self.settings["positive"]]))
+        return np.sort(self.labels)
 
     def predict(self, images: Images) -> npt.NDArray[Any]:
         """The label of each image, as named in the training data."""
-        labels = np.array([self.settings["negative"], self.settings["positive"]])
-        predicted: npt.NDArray[Any] = labels[(self.logits(images) > 0).astype(int)]
+        predicted: npt.NDArray[Any] = self.labels[(self.logits(images) > 0).astype(int)]
         return predicted
 
     def predict_proba(self, images: Images) -> FloatArray:
         """Sigmoids of the logits. They come from a penalised loss and are not calibrated."""
         share = 1.0 / (1.0 + np.exp(-self.logits(images)))
         both = np.stack([1.0 - share, share], axis=1)
-        return both if self.classes_[1] == self.settings["positive"] else both[:, ::-1]
+        return both if self.classes_[1] == self.labels[1] else both[:, ::-1]
 
     @torch.no_grad()
     def logits(self, images: Images) -> FloatArray:
@@ -135,5 +139,8 @@ def load_image_model(folder: AnyPath) -> ImageModel:
     weights = load_tensors(path, what)
     with reading(path, what):
         net.load_state_dict(weights)
-    history = pd.DataFrame(read_json(folder / HISTORY, "history")).apply(pd.to_numeric)
+    columns = read_json(folder / HISTORY, "history")
+    if len({len(column) for column in columns.values()}) > 1:
+        raise InputError(f"{folder / HISTORY} cannot be used: its columns differ in length; {RESTORE}.")
+    history = pd.DataFrame(columns).apply(pd.to_numeric)
     return ImageModel(net.eval(), settings, history, chosen)
