@@ -32,6 +32,8 @@ def rewrite(path, name, change):
 
 @pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
 def test_a_model_of_the_oldest_version_predicts_the_same(path):
+    if path.stem.startswith("net"):
+        pytest.importorskip("torch")
     assert json.loads(path.with_suffix(".json").read_text())["scikit-learn"].startswith("1.7.")
     assert versions.compare(path) < 1e-9
 

@@ -31,6 +31,7 @@ MODELS = [
     ("mixture", "logistic"),
     ("average", "logistic"),
     *(("frontier", name) for name in ESTIMATORS if name in WITH_PROBABILITIES),
+    ("net", "mlp"),
 ]
 
 
@@ -43,9 +44,13 @@ def rows() -> tuple[pd.DataFrame, Any, Any]:
 
 
 def make(predictor: str, name: str, X: pd.DataFrame) -> Any:
-    """A classifier as the command line makes it, with fewer trees."""
-    pipeline = make_pipeline(preprocess(X), ESTIMATORS[name][0](0).set_params(**SMALLER.get(name, {})))
+    """A classifier as the command line makes it, with fewer trees and epochs."""
     constraint = EqualOpportunity(tol=0.05, target="good")
+    if predictor == "net":
+        from fairalm.nn import NetClassifier  # the others need no torch
+
+        return NetClassifier(constraint=constraint, transformer=preprocess(X), epochs=2, random_state=0)
+    pipeline = make_pipeline(preprocess(X), ESTIMATORS[name][0](0).set_params(**SMALLER.get(name, {})))
     if predictor == "frontier":
         return FrontierClassifier(pipeline, constraint=constraint, random_state=0)
     return FairALMClassifier(pipeline, constraint=constraint, predictor=predictor, max_iter=2, random_state=0)
