@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -147,8 +148,15 @@ class Process:
 
     def kill(self, after: float, number: int, *, group: bool) -> None:
         """Send a signal to the process or, as a terminal does, to all its processes."""
-        if not self.wait(after):
-            (os.killpg if group else os.kill)(self.pid, number)
+        if self.wait(after):
+            return
+        if not group:
+            os.kill(self.pid, number)
+            return
+        while not self.wait(0.002):
+            with suppress(ProcessLookupError):  # a fork is its own group only after its first line
+                os.killpg(self.pid, number)
+                return
 
     def end(self) -> Ended:
         """Wait for its end, and for that of the processes that it started."""
