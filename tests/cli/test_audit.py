@@ -141,7 +141,7 @@ def test_ll144(run, decided, tmp_path):
             ("--protected", "sex"),
             "name the column of the decisions with --decision, or that of the scores with --score",
         ),
-        (("--decision", "skill", "--protected", "sex"), "must hold two values, such as yes and no; it holds"),
+        (("--decision", "skill", "--protected", "sex"), "such as yes and no, or up to 20 labels; it holds"),
         (("--score", "town", "--protected", "sex"), "Column 'town' must hold numbers, as scores are"),
         (("--decision", "granted", "--protected", "skill"), "Name another column, or merge small groups"),
         (("--decision", "granted", "--protected", "sex", "--reference", "X"), "There is no group 'X'"),
