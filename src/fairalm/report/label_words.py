@@ -20,7 +20,7 @@ NO_RATIO = (
 )
 
 
-def by_attribute(tables: Sequence[Table]) -> list[list[Table]]:
+def by_attribute(tables: Sequence[Any]) -> list[list[Any]]:
     """The tables of the labels, those of one attribute together."""
     return [list(own) for _, own in groupby(tables, key=lambda table: table["attribute"])]
 

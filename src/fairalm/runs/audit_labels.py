@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from fairalm._validation import Groups
 from fairalm.arrays import IntArray
 from fairalm.measures import MEASURES, GroupRates, LabelRates, holm, measure_of
 from fairalm.runs.audit_tables import (
     Entry,
-    attribute_name,
     compared,
     difference_of,
     judged_difference,
-    judged_groups,
     measured,
     rate_rows,
     some_groups,
@@ -60,15 +60,26 @@ def tables_of(
     """The same from counts."""
     selection = [compared(own, columns, reference, unknown[label], tol, label) for label, own in rates.each.items()]
     outcomes = [{**measured(own, columns, tol), "label": label} for label, own in rates.each.items() if has_outcomes]
-    worst: Entry = {"attribute": attribute_name(columns), "labels": list(rates.each)}
-    kept = judged_groups(rates.right.counts("error")[1], reference, rates.names)
-    difference = judged_difference(difference_of(_of_groups(rates, kept), reference, tol), tol)
+    worst = over_labels(rates, selection, outcomes, reference, tol)
+    return LabelTables(corrected(selection), outcomes, worst)
+
+
+def over_labels(
+    rates: LabelRates, selection: Sequence[Entry], outcomes: Sequence[Entry], reference: str | None, tol: float
+) -> Entry:
+    """The worst of the tables of one attribute; the difference is that of the groups that verdicts are about."""
+    first = selection[0]
+    difference = first["difference"]
+    if first["judged"]:  # else none is shown
+        kept = np.array([code for code, name in enumerate(rates.names) if name in first["judged"]])
+        difference = judged_difference(difference_of(_of_groups(rates, kept), reference, tol), tol)
+    worst: Entry = {"attribute": first["attribute"], "labels": list(rates.each)}
     worst["difference"] = {**difference, "label": _largest(selection, "difference")}
-    if has_outcomes:
+    if outcomes:
         worst["error"] = measure_of("error", rates).to_dict()
         worst["errors"] = dict(zip(rates.names, rate_rows(rates.right, "error"), strict=True))
         worst["gaps"] = {name: _worst_gap(name, rates, outcomes, tol) for name in GAPS}
-    return LabelTables(corrected(selection), outcomes, worst)
+    return worst
 
 
 def corrected(tables: Sequence[Entry]) -> list[Entry]:

@@ -91,7 +91,7 @@ def compared(
     For one `label` of several it is the largest group, and no ratio is judged: a label may be good or bad to have.
     """
     k, n = rates.counts("selection")
-    judged, total = judged_groups(n, reference, rates.names), int(n.sum())
+    judged, total = _judged(n, reference, rates.names), int(n.sum())
     is_largest = reference is None and label is not None
     place, against = _against(rates, judged, rates.names[int(np.argmax(n))] if is_largest else reference)
     rows, verdicts = rate_rows(rates, "selection"), _verdicts(some_groups(rates, judged), reference, tol)
@@ -178,7 +178,7 @@ def ratio_verdict(measure: Measure) -> str:
     return "not met" if measure.high < FOUR_FIFTHS else "cannot tell"
 
 
-def judged_groups(n: IntArray, reference: str | None, names: Sequence[str]) -> IntArray:
+def _judged(n: IntArray, reference: str | None, names: Sequence[str]) -> IntArray:
     """Places of the groups that verdicts are about: those of at least 2 % of the rows, and a reference that is named.
 
     If there are not two of them, all groups.
