@@ -203,16 +203,18 @@ def _privacy(shown: AuditRelease, rows: str, min_cell: int) -> list[str]:
     """What was done so that no small count can be computed from the page; nothing if no count is small."""
     if not shown.is_rounded:
         return []
-    outcomes = (
-        ", of each outcome and of wrong decisions among them," if shown.audit["outcomes"] else " and of those selected"
-    )
+    has_outcomes, whom = bool(shown.audit["outcomes"]), f"of {rows} in each group"
     if shown.audit["labels"]:
-        outcomes = outcomes.replace("those selected", "each label among them")
+        each = ", by the label they should have, and of wrong labels" if has_outcomes else " with each label"
+        whom += f"{each} is rounded to the nearest {shown.unit}, the size of a group is their sum,"
+    else:
+        each = ", of each outcome and of wrong decisions among them," if has_outcomes else " and of those selected"
+        whom += f"{each} is rounded to the nearest {shown.unit},"
     return [
         f"Some counts of these {rows} are under {min_cell}. So that they cannot be computed from this page, the number"
-        f" of {rows} in each group{outcomes} is rounded to the nearest {shown.unit}, and every figure here is computed"
-        " from the rounded numbers. Where attributes are crossed, the crossed groups are rounded, and those of each"
-        f" attribute are their sums. A 0 may stand for up to {shown.unit // 2 - 1}. Intervals allow for the rounding.",
+        f" {whom} and every figure here is computed from the rounded numbers. Where attributes are crossed, the crossed"
+        " groups are rounded, and those of each attribute are their sums. A 0 may stand for up to"
+        f" {shown.unit // 2 - 1}. Intervals allow for the rounding.",
         "Left out: the fingerprint of the data. audit.json and tables.csv have the exact figures: keep them to"
         " yourself.",
         *shown.left_out,

@@ -80,7 +80,7 @@ def label_outcomes(audit: Mapping[str, Any], unit: int) -> list[Facts]:
                 "head": [["wrong label", "error"]],
                 "rows": [[name, _error(own, unit)] for name, own in worst["errors"].items()],
                 "labels": labels,
-                "label_head": [["with this label, of those who should have it", "true positive rate, TPR"]],
+                "caption": "True positive rate, TPR: of those who should have a label, the share who have it.",
                 "label_rows": [
                     [name, outcome_rate(group, "tpr", unit)]
                     for table in tables

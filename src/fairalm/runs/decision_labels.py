@@ -65,7 +65,7 @@ def _positive(positive: Any, columns: Sequence[str], each: Sequence[dict[str, An
     labels = {text: label for own in each for text, label in own.items()}
     shown = ", ".join(repr(label) for label in list(labels.values())[:5]) + (", ..." if len(labels) > 5 else "")
     is_two = len(labels) <= 2 and len({type(label) is str for label in labels.values()}) == 1
-    if not is_two and (positive is None or any(positive not in own for own in each)):
+    if not is_two and (positive is None or (len(each) > 1 and any(positive not in own for own in each))):
         if len(columns) == 1:
             or_more = "" if most == 2 else f", or up to {most} labels"
             what = f"Column {columns[0]!r} must hold two values, such as yes and no{or_more}; it holds {shown}"

@@ -45,7 +45,7 @@ function outcomes() {
   $("outcome-tables").append(...facts.outcomes.map((t, i) => make("details", null, i ? { "data-print": "no" } : { open: "" }, [
     make("summary", `By ${t.attribute}`, { dir: "auto" }),
     table(null, [t.attribute, ...t.head], t.rows, { class: "stack" }),
-    ...(t.labels ? [headed(table(null, [t.attribute, ...t.label_head], t.label_rows, { class: "stack" }), t.labels)] : []),
+    ...(t.labels ? [headed(table(t.caption, [t.attribute, "TPR"], t.label_rows), t.labels)] : []),
     table(null, ["difference between groups", "figure", "verdict"], t.gaps, { class: "stack" }),
   ])));
 }
