@@ -16,7 +16,7 @@ def hiding(kind, seed):
 
 @pytest.mark.slow
 def test_no_hidden_count_is_recovered():
-    outcome = attacked("short", made_up(np.random.default_rng(1), 16), most_each=5, whole=1000)
+    outcome = attacked("short", made_up(np.random.default_rng(1), 20), most_each=5, whole=1000)
     assert outcome.tries >= 60
     assert outcome.failures["silent"] == []
     assert "; 0 narrow;" in outcome.note

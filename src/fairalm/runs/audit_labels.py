@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,29 +38,14 @@ def label_tables(
     counted: CountedDecisions, columns: Sequence[str], groups: Groups, reference: str | None
 ) -> LabelTables:
     """Each label of the decisions against the rest, by group."""
-    table, given = counted.counts.table, counted.given
-    decided = table[given.decision].astype(str)
-    unknown = {
-        label: unknown_entry(counted, groups, (decided == label).to_numpy(dtype=bool))
-        for label in counted.labels.several
-    }
-    has_outcomes = given.target is not None
-    return tables_of(counted.label_rates(groups), columns, reference, unknown, given.tol, has_outcomes=has_outcomes)
-
-
-def tables_of(
-    rates: LabelRates,
-    columns: Sequence[str],
-    reference: str | None,
-    unknown: Mapping[str, Entry],
-    tol: float,
-    *,
-    has_outcomes: bool,
-) -> LabelTables:
-    """The same from counts."""
-    selection = [compared(own, columns, reference, unknown[label], tol, label) for label, own in rates.each.items()]
-    outcomes = [{**measured(own, columns, tol), "label": label} for label, own in rates.each.items() if has_outcomes]
-    worst = over_labels(rates, selection, outcomes, reference, tol)
+    given, rates = counted.given, counted.label_rates(groups)
+    decided, selection, outcomes = counted.counts.table[given.decision].astype(str), [], []
+    for label, own in rates.each.items():
+        unknown = unknown_entry(counted, groups, (decided == label).to_numpy(dtype=bool))
+        selection.append(compared(own, columns, reference, unknown, given.tol, label))
+        if given.target is not None:
+            outcomes.append({**measured(own, columns, given.tol), "label": label})
+    worst = over_labels(rates, selection, outcomes, reference, given.tol)
     return LabelTables(corrected(selection), outcomes, worst)
 
 

@@ -30,7 +30,7 @@ class DecisionLabels:
             return cls()
         each = [_labels_in(counts, column) for column in columns]
         if positive is None and _are_several(counts, each, most):
-            return cls(several=tuple(map(str, _in_order({**each[0], **each[-1]}.values()))))
+            return cls(several=tuple(map(str, sorted({**each[0], **each[-1]}.values()))))
         positive = _positive(positive, columns, each, most if counts.prediction is not None else 2)
         selected, outcome = (
             None if column is None else (counts.table[column].astype(str) == str(positive)).to_numpy(dtype=bool)
@@ -51,13 +51,6 @@ def _are_several(counts: Counts, each: Sequence[dict[str, Any]], most: int) -> b
     is_one_type = len({type(label) is str for label in labels.values()}) == 1
     in_common = set(each[0]).intersection(*each)
     return counts.prediction is not None and 2 < len(labels) <= most and is_one_type and len(in_common) > 1
-
-
-def _in_order(labels: Any) -> list[Any]:
-    try:
-        return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=str)
 
 
 def _positive(positive: Any, columns: Sequence[str], each: Sequence[dict[str, Any]], most: int) -> Any:
