@@ -162,6 +162,18 @@ def test_tables_whose_groups_cannot_be_matched_are_left_out(tmp_path):
     assert "cannot be matched" in facts["privacy"][-1]
 
 
+@pytest.mark.parametrize("given", [{"decision": "h"}, {"decision": "label"}])
+def test_crossed_groups_that_are_merged_have_a_page_without_their_columns(tmp_path, given):
+    rows = [(*groups, int(place < k)) for groups, (n, k) in CELLS.items() for place in range(n)]
+    frame = pd.DataFrame(rows, columns=["sex", "race", "h"])
+    frame["label"] = np.arange(len(frame)) % 3
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    more = {"attributes": "crossed", "merge_below": 100}
+    facts = audit_facts(audit(Decisions(str(tmp_path / "p.csv"), ["sex", "race"], **given, **more)).facts, 40)
+    assert [table["attribute"] for table in facts["tables"]] == ["sex × race"]
+    assert "other" in {group["name"] for group in facts["tables"][0]["groups"]}
+
+
 def test_attributes_on_their_own_that_would_reveal_a_count_are_left_out(tmp_path):
     # who leaves the four of b must join another group, and each has as many as its rounded number allows
     tight = {("F", "a"): (304, 152), ("M", "a"): (200, 100), ("M", "b"): (4, 2), ("M", None): (4, 2)}
@@ -286,4 +298,4 @@ def test_outcomes_are_left_out_where_the_sums_of_wrong_labels_would_reveal_one(t
     assert shown(rows)["outcomes"] == []
     assert shown(rows)["privacy"][-1].startswith("Left out: the outcomes, because sums over labels")
     assert shown(rows)["tables"][0]["groups"][0]["counts"] == "about 2,000 of 6,010"  # 2,004, 2,004 and 2,007
-    assert shown([*rows, *[(group, "A", "C") for group in "ab"]])["outcomes"]  # one more, and each could have moved
+    assert shown([*rows, *[(group, "A", "C") for group in "aabb"]])["outcomes"]  # 7 of A: two could have been others

@@ -66,8 +66,10 @@ def release_audit(audit: Audit, min_cell: int, *, rounds: bool = False) -> Audit
             shown = release_audit(_without_outcomes(audit), min_cell, rounds=True)
             return shown._replace(left_out=(NO_OUTCOMES, *shown.left_out))
     if crossed is not None and not is_matched:
-        left_out.append(UNMATCHED.format(name=crossed["attribute"]))
-        groups, crossed = alone, None
+        if alone:  # else there are no tables whose sums could be taken
+            left_out.append(UNMATCHED.format(name=crossed["attribute"]))
+            groups = alone
+        crossed = None
     loose = (cells.is_loose([*own.values(), unknown[name]], unit, min_cell) for name, own in groups.items())
     if crossed is None and len(groups) > 1 and not all(loose):
         first = next(iter(groups))
