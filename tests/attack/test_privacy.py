@@ -6,7 +6,7 @@ import pytest
 from fairalm.report import audit_release, release
 from tools.attack.people import made_up
 from tools.attack.privacy import attacked, possible
-from tools.attack.worlds import AuditWorld, RunWorld
+from tools.attack.worlds import AuditWorld, LabelWorld, RunWorld
 
 
 def hiding(kind, seed):
@@ -16,13 +16,24 @@ def hiding(kind, seed):
 
 @pytest.mark.slow
 def test_no_hidden_count_is_recovered():
-    outcome = attacked("short", made_up(np.random.default_rng(1), 16), most_each=5, whole=1000)
+    outcome = attacked("short", made_up(np.random.default_rng(1), 20), most_each=5, whole=1000)
     assert outcome.tries >= 60
     assert outcome.failures["silent"] == []
     assert "; 0 narrow;" in outcome.note
 
 
-@pytest.mark.parametrize("kind", [RunWorld, AuditWorld])
+@pytest.mark.slow
+def test_no_hidden_count_of_a_label_is_recovered():
+    worlds = [world for world in made_up(np.random.default_rng(1), 40) if isinstance(world, LabelWorld)]
+    assert {world.attributes for world in worlds} == {"both", "separate"}
+    assert {"y" in world.frame for world in worlds} == {True, False}
+    outcome = attacked("labels", worlds, most_each=3, whole=1000)
+    assert outcome.tries >= 18
+    assert outcome.failures["silent"] == []
+    assert "; 0 narrow;" in outcome.note
+
+
+@pytest.mark.parametrize("kind", [RunWorld, AuditWorld, LabelWorld])
 def test_the_attack_recovers_counts_from_a_fingerprint(monkeypatch, kind):
     """It is computed from all rows, so each table has its own."""
     data, shown = release._data, audit_release._released

@@ -141,7 +141,7 @@ def test_ll144(run, decided, tmp_path):
             ("--protected", "sex"),
             "name the column of the decisions with --decision, or that of the scores with --score",
         ),
-        (("--decision", "skill", "--protected", "sex"), "must hold two values, such as yes and no; it holds"),
+        (("--decision", "skill", "--protected", "sex"), "such as yes and no, or up to 20 labels; it holds"),
         (("--score", "town", "--protected", "sex"), "Column 'town' must hold numbers, as scores are"),
         (("--decision", "granted", "--protected", "skill"), "Name another column, or merge small groups"),
         (("--decision", "granted", "--protected", "sex", "--reference", "X"), "There is no group 'X'"),
@@ -199,3 +199,31 @@ def test_a_table_of_another_format(run, decided, tmp_path):
     code, out, _ = run("audit", "p.csv", "--score", "skill", *options)
     assert code == 0
     assert json.loads(out)["data"]["median"] == decided["skill"].median()
+
+
+def test_several_labels(run, decided, tmp_path):
+    decided["grade"] = np.select([decided["skill"] > 0.8, decided["skill"] > 0], ["A", "B"], "C")
+    decided["exam"] = np.where(decided["hired"] == "yes", decided["grade"], "C")
+    decided.to_csv(tmp_path / "p.csv", index=False)
+    options = ("--decision", "grade", "--protected", "sex")
+    code, out, err = run("audit", "p.csv", *options, "--target", "exam")
+    assert (code, err) == (0, "")
+    assert max(map(len, out.splitlines())) <= 80
+    assert "Each label of grade counts against all others." in out
+    rates = decided.groupby("sex")["grade"].value_counts(normalize=True)
+    start = out.index("  A      F ")
+    assert out[start:].split()[2] == f"{100 * rates['F', 'A']:.1f}"
+    right = decided[decided["exam"] == "C"].groupby("sex")["grade"].agg(lambda own: (own == "C").mean())
+    assert f"{100 * right['F']:.0f} [" in out
+    facts = json.loads((tmp_path / "audits" / "p" / "audit.json").read_text())
+    (worst,) = facts["labels"]
+    assert f"grade = {worst['difference']['label']}" in words(out)
+    assert "No ratio is judged against four-fifths" in words(out)
+    assert "generally regarded as evidence" not in words(out)
+    lines = pd.read_csv(tmp_path / "audits" / "p" / "tables.csv")
+    own = lines.query("table == 'selection' and label == 'A' and group == 'F'")["rate"]
+    assert own.item() == rates["F", "A"]
+    assert {"selection", "error", "tpr", "ppv"} <= set(lines["table"])
+    code, out, err = run("audit", "p.csv", "--decision", "grade", "--format", "ll144", "--sex", "sex", "--race", "town")
+    assert (code, out) == (2, "")
+    assert "must hold two values, such as yes and no; it holds" in err

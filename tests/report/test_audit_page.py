@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairalm.measures import rate_interval
 from fairalm.report.audit_facts import audit_facts
 from fairalm.report.audit_page import audit_page
 from fairalm.report.audit_words import answer, chance, question
@@ -161,6 +162,18 @@ def test_tables_whose_groups_cannot_be_matched_are_left_out(tmp_path):
     assert "cannot be matched" in facts["privacy"][-1]
 
 
+@pytest.mark.parametrize("given", [{"decision": "h"}, {"decision": "label"}])
+def test_crossed_groups_that_are_merged_have_a_page_without_their_columns(tmp_path, given):
+    rows = [(*groups, int(place < k)) for groups, (n, k) in CELLS.items() for place in range(n)]
+    frame = pd.DataFrame(rows, columns=["sex", "race", "h"])
+    frame["label"] = np.arange(len(frame)) % 3
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    more = {"attributes": "crossed", "merge_below": 100}
+    facts = audit_facts(audit(Decisions(str(tmp_path / "p.csv"), ["sex", "race"], **given, **more)).facts, 40)
+    assert [table["attribute"] for table in facts["tables"]] == ["sex × race"]
+    assert "other" in {group["name"] for group in facts["tables"][0]["groups"]}
+
+
 def test_attributes_on_their_own_that_would_reveal_a_count_are_left_out(tmp_path):
     # who leaves the four of b must join another group, and each has as many as its rounded number allows
     tight = {("F", "a"): (304, 152), ("M", "a"): (200, 100), ("M", "b"): (4, 2), ("M", None): (4, 2)}
@@ -180,3 +193,109 @@ def test_figures_by_weight_are_left_out(tmp_path):
 @pytest.mark.parametrize("name", ["decisions", "thirteen", "everything"])
 def test_print(open_page, audited, name):
     assert_fits_in_print(open_page(audit_page(audited[name], min_cell=10)))
+
+
+LABELS = ["very low", "low", "medium", "high", "very high"]
+
+
+@pytest.fixture(scope="module")
+def labelled(tmp_path_factory):
+    """Audits of five labels and four groups: a large table, a small one with outcomes, and one crossed with sex."""
+    rng, n = np.random.default_rng(0), 4000
+    race = rng.choice(["Asian", "Black", "Hispanic", "</script>White"], n, p=[0.1, 0.2, 0.2, 0.5])
+    true = rng.choice(LABELS, n, p=[0.1, 0.2, 0.4, 0.2, 0.1])
+    grade = np.where(rng.random(n) < 0.8 - 0.3 * (race == "Black"), true, rng.choice(LABELS, n))
+    frame = pd.DataFrame({"race": race, "sex": rng.choice(["F", "M"], n), "true": true, "grade": grade})
+    folder = tmp_path_factory.mktemp("labelled")
+    frame.to_csv(folder / "large.csv", index=False)
+    frame.head(700).to_csv(folder / "small.csv", index=False)
+    given = {"decision": "grade", "target": "true"}
+    return {
+        "large": audit(Decisions(str(folder / "large.csv"), "race", **given)).facts,
+        "small": audit(Decisions(str(folder / "small.csv"), "race", **given)).facts,
+        "crossed": audit(Decisions(str(folder / "large.csv"), ["race", "sex"], decision="grade")).facts,
+    }
+
+
+@pytest.mark.slow
+def test_several_labels(open_page, labelled):
+    facts = labelled["large"]
+    page = open_page(audit_page(facts, min_cell=1))
+    assert page.locator("h1").inner_text() == "Do all groups of race get each label of grade equally often?"
+    (worst,) = facts["labels"]
+    said = page.locator("#lead").inner_text()
+    assert f"The label with the largest difference is grade = {worst['difference']['label']}, which " in said
+    table = page.locator(".arrows")
+    headings = table.locator("tr.label").all_inner_texts()
+    assert [text.split("\n")[0] for text in headings] == [f"grade = {label}" for label in sorted(LABELS)]
+    assert all("against 5 points: " in text for text in headings)
+    rows = table.locator("tbody tr:not(.label)").all_inner_texts()
+    assert len(rows) == 5 * 4
+    own = facts["selection"][1]["groups"]["Black"]
+    assert f"{own['selected']:,} of {own['n']:,}" in rows[6]
+    assert f"{100 * own['rate']['value']:.1f} %" in rows[6]
+    assert page.locator(".limit").count() == 0  # no four-fifths
+    shown = page.locator("#outcomes").inner_text()
+    assert f"{100 * facts['outcomes'][1]['groups']['Black']['rates']['tpr']['value']:.1f} %" in shown
+    assert f"{100 * worst['errors']['Black']['value']:.1f} %" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"), [("large", 390, "light"), ("small", 390, "dark"), ("crossed", 1280, "light")]
+)
+def test_several_labels_for_everybody(open_page, labelled, name, width, scheme):
+    test_for_everybody(open_page, labelled, name, width, scheme)
+    page = open_page(audit_page(labelled[name], min_cell=10), width=width)
+    cells = "[...document.querySelectorAll('td, tbody th')]"
+    cut = f"{cells}.filter((cell) => cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent)"
+    assert page.evaluate(cut) == []
+
+
+@pytest.mark.parametrize("name", ["large", "small"])
+def test_several_labels_in_print(open_page, labelled, name):
+    assert_fits_in_print(open_page(audit_page(labelled[name], min_cell=10)))
+
+
+LABELLED = {"a": {"A": 200, "B": 150, "C": 50, "D": 30}, "b": {"A": 1230, "B": 7, "C": 621, "D": 3}}
+
+
+def labels_of(tmp_path, cells, **given):
+    rows = [(group, label) for group, counts in cells.items() for label, n in counts.items() for _ in range(n)]
+    pd.DataFrame(rows, columns=["g", "h"]).to_csv(tmp_path / "p.csv", index=False)
+    return audit(Decisions(str(tmp_path / "p.csv"), "g", decision="h", **given)).facts
+
+
+def test_the_size_of_a_group_is_the_sum_of_its_rounded_labels(tmp_path):
+    facts = audit_facts(labels_of(tmp_path, LABELLED), 10)
+    (table,) = facts["tables"]
+    counts = [(group["name"], group["counts"]) for group in table["groups"]]
+    assert counts[:2] == [("a", "about 200 of 430"), ("b", "about 1,230 of 1,860")]  # of 1,861: 1,230 + 10 + 620 + 0
+    assert counts[2:4] == [("a", "about 150 of 430"), ("b", "about 10 of 1,860")]
+    low, high = rate_interval(5, 5 + 1862)[0], rate_interval(14, 14 + 1835)[1]  # of the three others, 12 more, 15 fewer
+    assert table["groups"][3]["rate_text"] == ["1 %", f"[{100 * low:.0f}, {100 * high:.0f}]"]
+    assert facts["about"].startswith("About 2,290 people")
+
+
+def test_whatever_the_small_label_the_page_is_the_same(tmp_path):
+    pages = {
+        audit_page(labels_of(tmp_path, LABELLED | {"b": {"A": 1230 + a, "B": few, "C": 621, "D": 3}}), min_cell=10)
+        for few, a in ((5, 0), (7, 1), (9, -3), (14, 1))
+    }
+    assert len(pages) == 1
+
+
+def test_outcomes_are_left_out_where_the_sums_of_wrong_labels_would_reveal_one(tmp_path):
+    wrong = {"AB": 1, "AC": 4, "BA": 2, "BC": 3, "CA": 2, "CB": 3}  # should have the first and have the second
+    right = {"AA": 2000, "BB": 2000, "CC": 2000}
+    rows = [(group, *pair) for group in "ab" for pair, n in {**wrong, **right}.items() for _ in range(n)]
+
+    def shown(rows):
+        pd.DataFrame(rows, columns=["g", "y", "h"]).to_csv(tmp_path / "p.csv", index=False)
+        return audit_facts(audit(Decisions(str(tmp_path / "p.csv"), "g", decision="h", target="y")).facts, 10)
+
+    # 5 of each label are wrong, the fewest that are shown as 10; 4 have A and 4 B wrongly, the most that are shown as 0
+    assert shown(rows)["outcomes"] == []
+    assert shown(rows)["privacy"][-1].startswith("Left out: the outcomes, because sums over labels")
+    assert shown(rows)["tables"][0]["groups"][0]["counts"] == "about 2,000 of 6,010"  # 2,004, 2,004 and 2,007
+    assert shown([*rows, *[(group, "A", "C") for group in "aabb"]])["outcomes"]  # 7 of A: two could have been others

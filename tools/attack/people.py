@@ -15,15 +15,15 @@ from sklearn.preprocessing import StandardScaler
 
 from fairalm import DemographicParity, EqualizedOdds, EqualOpportunity
 from fairalm.datasets import load
-from tools.attack.worlds import AuditWorld, RunWorld, World
+from tools.attack.worlds import AuditWorld, LabelWorld, RunWorld, World
 
 CONSTRAINTS = (EqualOpportunity(tol=0.05), DemographicParity(tol=0.05), EqualizedOdds(tol=0.1))
 CONSTRAINTS += (DemographicParity(ratio=0.8), EqualOpportunity(tol=0.05, reference="a"))
-KINDS = 8
+KINDS = 10
 
 
 def made_up(rng: np.random.Generator, n_worlds: int) -> Iterator[World]:
-    """Worlds of each kind in turn: runs, runs with a curve, of two attributes; audits of all sorts."""
+    """Worlds of each kind in turn: runs, runs with a curve, of two attributes; audits of all sorts and labels."""
     for number in range(n_worlds):
         kind, two = number % KINDS, number % 2 == 1
         frame = _people(rng, two=two)
@@ -33,6 +33,9 @@ def made_up(rng: np.random.Generator, n_worlds: int) -> Iterator[World]:
             given: Any = {"constraint": constraint, "has_curve": kind == 2, "is_separate": kind == 3}
             yield RunWorld(frame, columns, ("plain", "fair"), **given)
             continue
+        if kind > 7:
+            yield _labelled(rng, frame, columns)
+            continue
         audited = frame.rename(columns={"plain": "chosen"}).drop(columns=["fair", "split"])
         if kind != 6:
             audited = audited.drop(columns="score")
@@ -40,7 +43,19 @@ def made_up(rng: np.random.Generator, n_worlds: int) -> Iterator[World]:
             audited = audited.drop(columns="y")
         elif two:
             audited.loc[audited.sample(frac=0.03, random_state=number).index, "sex"] = np.nan
-        yield AuditWorld(audited, columns, ("chosen",), attributes="separate" if number % 16 == 13 else "both")
+        yield AuditWorld(
+            audited, columns, ("chosen",), attributes="separate" if number % (2 * KINDS) == KINDS + 5 else "both"
+        )
+
+
+def _labelled(rng: np.random.Generator, frame: pd.DataFrame, columns: tuple[str, ...]) -> World:
+    """Decisions of three to five labels about the same people, every other time with outcomes."""
+    labels = list("ABCDE")[: rng.integers(3, 6)]
+    y = rng.choice(labels, len(frame), p=rng.dirichlet([2.0] * len(labels)))
+    own = frame[list(columns)].assign(y=y, chosen=np.where(rng.random(len(frame)) < 0.8, y, rng.choice(labels, len(y))))
+    attributes = "separate" if rng.random() < 0.3 else "both"
+    kept = own if rng.random() < 0.5 else own.drop(columns="y")
+    return LabelWorld(kept, columns, ("chosen",), attributes=attributes)
 
 
 def _people(rng: np.random.Generator, *, two: bool) -> pd.DataFrame:

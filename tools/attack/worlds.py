@@ -29,7 +29,7 @@ from fairalm.report.page import page
 from fairalm.runs import Decisions, audit
 from fairalm.runs.metrics import data_entry, metrics
 
-Cell = Mapping[str, Any]  # column -> value: the people who have them all
+Cell = Mapping[str, Any]  # column -> value, or a tuple of some of which each has one: the people who have them all
 RATES = ("tpr", "fpr", "selection")
 
 
@@ -50,7 +50,7 @@ class World:
         """Who is in a cell."""
         kept = np.ones(len(self.frame), dtype=bool)
         for column, value in cell.items():
-            kept &= (self.frame[column] == value).to_numpy()
+            kept &= self.frame[column].isin(values_of(value)).to_numpy()
         return kept
 
     def groups(self) -> Iterator[Cell]:
@@ -83,9 +83,7 @@ class World:
         own, here = self.mask(cell), [column for column in self.columns if column in cell]
         more, rng = number - int(own.sum()), np.random.default_rng(order)
         for model in (name for name in self.models if name in cell):
-            others = self.mask({**cell, model: not cell[model]})
-            rows = rows_of(others if more > 0 else own, rng)
-            yield from self._moved(rows, abs(more), {model: None})
+            yield from self._turned(cell, model, more, rng)
         rows = rows_of(own, rng)
         if more > 0 and len(rows):
             again = self.frame.iloc[np.resize(rows, more)]
@@ -102,17 +100,23 @@ class World:
                 for value in (*values, rng.choice(values, -more)):
                     yield from self._moved(rows_of(own, rng), -more, {column: value})
         if "y" in cell:
-            rows = self.mask({**cell, "y": not cell["y"]}) if more > 0 else own
-            yield from self._moved(rows_of(rows, rng), abs(more), {"y": None})
+            yield from self._turned(cell, "y", more, rng)
+
+    def _turned(self, cell: Cell, column: str, more: int, rng: np.random.Generator) -> Iterator[World]:
+        """Worlds in which people have another value of a column that is no attribute."""
+        here = values_of(cell[column])
+        for other in (value for value in self.frame[column].unique() if value not in here):
+            for value in here:
+                rows = self.mask({**cell, column: other} if more > 0 else {**cell, column: value})
+                yield from self._moved(rows_of(rows, rng), abs(more), {column: value if more > 0 else other})
 
     def _moved(self, rows: Any, n: int, values: Mapping[str, Any]) -> Iterator[World]:
-        """The same world with other values for the first `n` of the rows; None turns a decision round."""
+        """The same world with other values for the first `n` of the rows."""
         if len(rows) < n:
             return
         frame = self.frame.copy()
         for column, value in values.items():
-            place = frame.columns.get_loc(column)
-            frame.iloc[rows[:n], place] = ~frame[column].to_numpy()[rows[:n]] if value is None else value
+            frame.iloc[rows[:n], frame.columns.get_loc(column)] = value
         yield replace(self, frame=frame)
 
 
@@ -201,6 +205,11 @@ class RunWorld(World):
         )
 
 
+def values_of(value: Any) -> tuple[Any, ...]:
+    """The values that a cell allows in a column."""
+    return value if isinstance(value, tuple) else (value,)
+
+
 def rows_of(mask: Any, rng: np.random.Generator) -> Any:
     """The places of a mask in random order."""
     return rng.permutation(np.flatnonzero(mask))
@@ -226,6 +235,7 @@ class AuditWorld(World):
     """Given decisions; outcomes in ``y`` and scores in ``score`` where the table has them."""
 
     attributes: str = "both"
+    positive: str | None = "yes"
 
     def groups(self) -> Iterator[Cell]:
         """The values of each column, and their combinations."""
@@ -253,9 +263,10 @@ class AuditWorld(World):
     def content(self) -> dict[str, Any]:
         """The content of audit.json."""
         text = {
-            name: self.frame[name].map({True: "yes", False: "no"}) for name in ("y", "chosen") if name in self.frame
+            name: self.frame[name].replace({True: "yes", False: "no"}) for name in ("y", "chosen") if name in self.frame
         }
-        given: dict[str, Any] = {"decision": "chosen", "target": "y" if "y" in text else None, "positive": "yes"}
+        given: dict[str, Any] = {"decision": "chosen", "target": "y" if "y" in text else None}
+        given |= {"positive": self.positive}
         given |= {"score": "score" if "score" in self.frame else None, "attributes": self.attributes}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "people.csv"
@@ -263,6 +274,24 @@ class AuditWorld(World):
             facts = audit(Decisions(str(path), list(self.columns), **given)).facts
         facts["data"]["name"] = "people.csv"
         return facts
+
+
+@dataclass(frozen=True)
+class LabelWorld(AuditWorld):
+    """Decisions and outcomes of several labels."""
+
+    positive: str | None = None
+
+    def parts(self) -> Iterator[Cell]:
+        """All people, those with each label, and where outcomes are known those who should have it, right and wrong."""
+        labels = sorted(self.frame["chosen"].unique())
+        yield {}
+        yield from ({"chosen": label} for label in labels)
+        for y in labels if "y" in self.frame else ():
+            yield {"y": y}
+            others = tuple(label for label in labels if label != y)
+            yield from ({"y": y, "chosen": chosen} for chosen in (*labels, others))
+            yield {"y": others, "chosen": y}
 
 
 def same_publication(world: World, text: str) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.console import print_table, say
 from fairalm.measures import MEASURES
 from fairalm.measures.text import percent, with_interval
 from fairalm.report import audit_words as words
+from fairalm.report import label_words
 from fairalm.report import ll144_page as law
 from fairalm.report.words import weight_sentence
 from fairalm.runs.metrics import measures_in
@@ -35,15 +36,22 @@ def show_audit(facts: Facts) -> None:
         say(weight_sentence(config["weight"]))
     for what in ("selection", "scoring"):
         for table in facts[what]:
-            _show_comparison(what, table, config["rows_are"])
+            if "label" not in table:
+                _show_comparison(what, table, config["rows_are"])
     for table in facts["outcomes"]:
-        _show_outcomes(table, config)
+        if "label" not in table:
+            _show_outcomes(table, config)
+    for worst in facts["labels"]:
+        _show_labels(facts, worst)
     for table in facts["thresholds"]:
         _show_thresholds(table)
-    if facts["selection"] or facts["scoring"]:
-        say()
+    say()
+    if any("label" not in table for table in (*facts["selection"], *facts["scoring"])):
         say(TESTS)
         say(words.FOUR_FIFTHS)
+    if facts["labels"]:
+        say(label_words.TESTS)
+        say(label_words.NO_RATIO)
     say()
 
 
@@ -102,6 +110,82 @@ def _show_outcomes(table: Facts, config: Facts) -> None:
             for name, measured in measures_in(entry).items()
             if name != "error"
         ],
+    )
+
+
+def _show_labels(facts: Facts, worst: Facts) -> None:
+    config = facts["config"]
+    attribute, decision, rows_are = worst["attribute"], config["decision"], config["rows_are"]
+    tables, outcomes = (
+        [table for table in facts[what] if "label" in table and table["attribute"] == attribute]
+        for what in ("selection", "outcomes")
+    )
+    say()
+    say(f"{label_words.rate_name(decision).capitalize()}, by {attribute}:")
+    print_table(
+        [decision, attribute, "rate, %", "ratio", "p"],
+        [
+            (table["label"] * (not place), name, rate, ratio, p)
+            for table in tables
+            for place, (name, group) in enumerate(table["groups"].items())
+            for rate, ratio, _, p in [_figures(group)]
+        ],
+        left=2,
+    )
+    sizes = ", ".join(f"{name} {group['n']:,}" for name, group in tables[0]["groups"].items())
+    say(f"{rows_are.capitalize()}: {sizes}.", indent=2)
+    unknown = words.unknown_sentence("selection", tables[0], rows_are)
+    say(f"{words.reference_sentence(tables[0])} {unknown}", indent=2)
+    say(label_words.label_answer(tables, worst, decision), indent=2)
+    if outcomes:
+        _show_label_outcomes(outcomes, worst, config)
+    _show_label_gaps(tables, outcomes, config)
+
+
+def _show_label_outcomes(tables: Sequence[Facts], worst: Facts, config: Facts) -> None:
+    attribute, rows_are = worst["attribute"], config["rows_are"]
+    say()
+    say(f"Where the outcome is known, by {attribute}:")
+    print_table(
+        [attribute, rows_are, "wrong label, %"],
+        [(name, f"{rate['n']:,}", _rate(rate, config)) for name, rate in worst["errors"].items()],
+    )
+    say(
+        f"In all: {_gap(worst['error'])}. {words.verdict_line(worst['gaps']['error_parity'], 'Largest difference')}",
+        indent=2,
+    )
+    say()
+    print_table(
+        [config["target"], attribute, rows_are, "TPR, %", "PPV, %"],
+        [
+            (
+                table["label"] * (not place),
+                name,
+                _marked(group["tp"] + group["fn"]),
+                *(_rate(group["rates"][rate], config) for rate in ("tpr", "ppv")),
+            )
+            for table in tables
+            for place, (name, group) in enumerate(table["groups"].items())
+        ],
+        left=2,
+    )
+
+
+def _show_label_gaps(tables: Sequence[Facts], outcomes: Sequence[Facts], config: Facts) -> None:
+    """The largest difference between groups, of each label."""
+    within = f"within {100 * config['tol']:.3g} %?"
+    rows = [(table["label"], _gap(table["difference"]), table["difference"]["verdict"]) for table in tables]
+    more: list[tuple[str, ...]] = [(_gap(table["deo"]), table["verdicts"]["deo"]) for table in outcomes]
+    say()
+    print_table(
+        [config["decision"], "difference", within, *["difference of TPR", within] * bool(more)],
+        [(*row, *own) for row, own in zip(rows, more or [()] * len(rows), strict=True)],
+    )
+
+
+def _gap(measure: Facts) -> str:
+    return (
+        "undefined" if measure["value"] is None else with_interval(*(measure[end] for end in ("value", "low", "high")))
     )
 
 

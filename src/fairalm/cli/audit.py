@@ -35,9 +35,11 @@ GIVEN: dict[str, Any] = {
         str,
         typer.Argument(metavar="DATA", help="A .csv (also .csv.gz) or .parquet file, or a folder of .parquet files."),
     ],
-    "decision": opt.text("COL", "Column of the decision or predicted label, with two values."),
+    "decision": opt.text(
+        "COL", "Column of the decision or predicted label: two values, or up to 20, each compared against the rest."
+    ),
     "score": opt.text("COL", "Column of a score, the higher the better for the person."),
-    "target": opt.text("COL", "Column of the true outcome, if it is known; the same two values as --decision."),
+    "target": opt.text("COL", "Column of the true outcome, if it is known; the same values as --decision."),
     "protected": Annotated[list[str] | None, opt.Protected],
     "attributes": opt.text(
         "both|separate|crossed",
@@ -49,10 +51,14 @@ GIVEN: dict[str, Any] = {
         Option(
             metavar="GROUP",
             help="Group to compare with, one for each protected column. Default: the highest rate of the groups"
-            " with at least 2 % of the rows.",
+            " with at least 2 % of the rows; with several labels, the largest group.",
         ),
     ],
-    "positive": opt.text("VALUE", "Value that means selected, against all others. Default: the larger, 1 or 'yes'."),
+    "positive": opt.text(
+        "VALUE",
+        "Value that means selected, against all others. Default: the larger of two, 1 or 'yes'. With more than two and"
+        " no VALUE, no label is favourable, so no ratio is judged.",
+    ),
     "weight": opt.TRAIN_SOURCE["weight"],
     "missing": opt.text(
         "unknown|error|drop|group",
@@ -118,7 +124,9 @@ def audit(
     What you get: the share of each group that is selected (of scores: that is above the median, and the shares at
     several thresholds), its ratio to that of the reference group, tests, and with --target all rates and gaps; each
     with a 95 % interval. The smallest ratio is judged against four-fifths and each difference against --tol: met, not
-    met, or cannot tell. A folder DIR has the same as a page (audit.html), as audit.json, and as tables.csv.
+    met, or cannot tell. Decisions of more than two labels have a rate, a test and a difference for each label.
+
+    A folder DIR has the same as a page (audit.html), as audit.json, and as tables.csv.
     In tables.csv, names that a spreadsheet would run as a formula get an apostrophe before them, unless --raw.
 
     For example:
@@ -126,6 +134,7 @@ def audit(
       fairalm audit loans.csv --decision granted --target repaid
           --protected race --protected sex --reference white
       fairalm audit applicants.csv --score rating --protected sex
+      fairalm audit grades.csv --decision grade --protected race
       fairalm audit applicants.csv --decision selected --format ll144
           --sex sex --race ethnicity --audit-date 2026-03-31
     """

@@ -12,14 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairalm.report.rounding import is_small, rounded
-from fairalm.report.slack import are_loose
+from fairalm.report.slack import ENOUGH, are_loose, n_balanced
 
 Audit = Mapping[str, Any]
 Table = Mapping[str, Any]
 Counts = dict[
     str, int
 ]  # of a group: people "n", selected "k", above the median "s", above a decile "d1" to "d9"; where
-# outcomes are known, also those with the outcome "n1" and without it "n0", and wrong decisions among them "w1", "w0"
+# outcomes are known, also those with the outcome "n1" and without it "n0", and wrong decisions among them "w1", "w0".
+# Of several labels, "k:A" have label A, "n1:A" should have it, "w1:A" of them have another, "w0:A" have it wrongly.
 Groups = dict[str, Counts]
 PARTS = (("n", "k"), ("n", "s"), ("n1", "w1"), ("n0", "w0"))
 JOIN = " × "
@@ -35,10 +36,12 @@ def counted(audit: Audit, name: str) -> Groups:
     """All that is counted of each group of an attribute."""
     found: Groups = {}
     for what, part in (("selection", "k"), ("scoring", "s")):
-        for group, own in _groups(audit[what], name):
-            found.setdefault(group, {}).update({"n": own["n"], part: own["selected"]})
-    for group, own in _groups(audit["outcomes"], name):
-        found[group] |= {"n1": own["tp"] + own["fn"], "w1": own["fn"], "n0": own["fp"] + own["tn"], "w0": own["fp"]}
+        for table, group, own in _groups(audit[what], name):
+            found.setdefault(group, {}).update({"n": own["n"], key(part, table): own["selected"]})
+    for table, group, own in _groups(audit["outcomes"], name):
+        counts = {"n1": own["tp"] + own["fn"], "w1": own["fn"], "w0": own["fp"]}
+        counts |= {} if "label" in table else {"n0": own["fp"] + own["tn"]}
+        found[group] |= {key(what, table): count for what, count in counts.items()}
     for table in (table for table in audit["thresholds"] if table["attribute"] == name):
         for point in table["points"]:
             for group, own in point["groups"].items():
@@ -46,16 +49,30 @@ def counted(audit: Audit, name: str) -> Groups:
     return found
 
 
-def unknown_counts(table: Table) -> Counts:
+def key(what: str, table: Table) -> str:
+    """The name of a count of a table, which may be about one of several labels."""
+    return f"{what}:{table['label']}" if "label" in table else what
+
+
+def label_keys(own: Counts, what: str) -> list[str]:
+    """The names of a count for each of several labels."""
+    return [name for name in own if name.startswith(f"{what}:")]
+
+
+def unknown_counts(audit: Audit, name: str) -> Counts:
     """Those whose value of an attribute is unknown."""
-    return {"n": table["unknown"]["n"], "k": table["unknown"]["selected"]}
+    found: Counts = {}
+    for table in attribute_tables(audit):
+        if table["attribute"] == name:
+            found |= {"n": table["unknown"]["n"], key("k", table): table["unknown"]["selected"]}
+    return found
 
 
 def has_small(own: Counts, min_cell: int) -> bool:
     """Whether a group has a small count: people, selected, not selected, or the same of an outcome."""
     return any(
         is_small(count, min_cell)
-        for size, part in PARTS
+        for size, part in _parts(own)
         if size in own
         for count in (own[size], own.get(part, 0), own[size] - own.get(part, 0))
     )
@@ -99,15 +116,31 @@ def is_loose(groups: Sequence[Counts], unit: int, min_cell: int) -> bool:
     """Whether rounding hides the small counts of one column from the sums over the groups of another."""
     return all(
         are_loose([own[size] for own in groups], [[own[part] for own in groups]], unit, min_cell)
-        for size, part in PARTS
+        for size, part in _parts(groups[0])
         if all(size in own and part in own for own in groups)
     )
 
 
-def _groups(tables: Sequence[Table], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def are_wrongs_loose(own: Counts, unit: int, min_cell: int) -> bool:
+    """Whether rounding hides the small numbers of wrong labels of a group, though they have one sum.
+
+    Those who should have one label and have another are also those who have one and should have another.
+    """
+    missed, others = ([own[name] for name in label_keys(own, what)] for what in ("w1", "w0"))
+    values = n_balanced(missed, others, unit)
+    return all(n >= ENOUGH for n, count in zip(values, (*missed, *others), strict=True) if is_small(count, min_cell))
+
+
+def _parts(own: Counts) -> list[tuple[str, str]]:
+    """Sizes and the parts of them that are counted."""
+    wrong = [(name.replace("w1", "n1", 1), name) for name in label_keys(own, "w1")]
+    return [*PARTS, *(("n", name) for what in ("k", "w0") for name in label_keys(own, what)), *wrong]
+
+
+def _groups(tables: Sequence[Table], name: str) -> Iterator[tuple[Table, str, Mapping[str, Any]]]:
     for table in tables:
         if table["attribute"] == name:
-            yield from table["groups"].items()
+            yield from ((table, group, own) for group, own in table["groups"].items())
 
 
 def _values(crossed: Table, group: str) -> dict[str, str]:
@@ -119,4 +152,11 @@ def _values(crossed: Table, group: str) -> dict[str, str]:
 def _derived(own: Counts) -> Counts:
     if "n1" in own:
         own |= {"n": own["n1"] + own["n0"], "k": own["n1"] - own["w1"] + own["w0"]}
+    elif with_outcome := label_keys(own, "n1"):
+        own["n"] = sum(own[name] for name in with_outcome)
+        for name in label_keys(own, "k"):
+            n1, w1, w0 = (own[name.replace("k", what, 1)] for what in ("n1", "w1", "w0"))
+            own[name] = min(n1 - w1 + w0, own["n"])
+    elif labels := label_keys(own, "k"):
+        own["n"] = sum(own[name] for name in labels)
     return {what: min(count, own["n"]) if what[0] in "sd" else count for what, count in own.items()}

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairalm.measures import MEASURES
-from fairalm.measures.text import interval, percent
 from fairalm.report import audit_words as words
 from fairalm.report.audit_release import AuditRelease, release_audit
+from fairalm.report.audit_rows import NOT_SHOWN, cannot_show, group_row, not_compared, outcome_rate, shown_measure
+from fairalm.report.label_facts import label_outcomes, label_table
+from fairalm.report.label_words import NO_RATIO, by_attribute
 from fairalm.report.models import figure
-from fairalm.report.release import LEFT_OUT
-from fairalm.report.rounding import EXACT, is_rough, rate_range
+from fairalm.report.rounding import EXACT
 from fairalm.report.words import weight_sentence
 
 Facts = dict[str, Any]
-NOT_SHOWN = "Cannot be shown."
 FINE = 10  # times the smallest count that is shown: of a smaller group, shares at thresholds are too rough to show
 OUTCOME_RATES = {  # of decisions whose outcomes are known, in words
     "tpr": ("selected, of those with {label}", "true positive rate, TPR"),
@@ -38,7 +38,10 @@ def audit_facts(audit: Mapping[str, Any], min_cell: int) -> Facts:
     shown = release_audit(audit, min_cell)
     audit, unit = shown.audit, shown.unit
     config, tables = audit["config"], []
-    for what in ("selection", "scoring"):
+    if audit["labels"]:
+        several = zip(by_attribute(audit["selection"]), audit["labels"], strict=True)
+        tables += [label_table(own, worst, config, unit, min_cell) for own, worst in several]
+    for what in ("scoring",) if audit["labels"] else ("selection", "scoring"):
         tables += [table_facts(what, table, config, unit, min_cell) for table in audit[what]]
     return {
         "title": words.question(audit),
@@ -47,7 +50,7 @@ def audit_facts(audit: Mapping[str, Any], min_cell: int) -> Facts:
         "about": _about(audit, is_rounded=shown.is_rounded),
         "lead": _lead([table for table in tables if table["rate"] == tables[0]["rate"]]),
         "tables": tables,
-        "outcomes": _outcomes(audit, unit),
+        "outcomes": label_outcomes(audit, unit) if audit["labels"] else _outcomes(audit, unit),
         "thresholds": [_thresholds(table, min_cell) for table in audit["thresholds"]],
         "method": _method(audit),
         "limits": _limits(audit),
@@ -70,50 +73,13 @@ def table_facts(
         "heading": f"{words.RATES[what][1].capitalize()}, by {table['attribute']}",
         "rate": words.RATES[what][1],
         "lead": words.lead(own) if can_compare else NOT_SHOWN,
-        "answer": words.answer(what, own) + _rest(table, own) if can_compare else _cannot_show(min_cell),
+        "answer": words.answer(what, own) + not_compared(table, own) if can_compare else cannot_show(min_cell),
         "reference": said,
         "limit": table["ratio"]["limit"] * table["groups"][reference]["rate"]["value"] if can_compare else None,
         "unknown": words.unknown_sentence(what, table, config["rows_are"]),
         "verdicts": _verdicts(table, unit),
-        "groups": [_group(name, group, name == reference, unit) for name, group in table["groups"].items()],
+        "groups": [group_row(name, group, name == reference, unit) for name, group in table["groups"].items()],
     }
-
-
-def _group(name: str, group: Mapping[str, Any], is_reference: bool, unit: int) -> Facts:
-    """The row of a group: counts, rate, ratio and test, as texts and as numbers to draw."""
-    rate, against, digits = group["rate"], group["against"], 1 if unit == EXACT else 0
-    about = "" if unit == EXACT else "about "
-    row: Facts = {"name": name, "counts": f"{about}{group['selected']:,} of {group['n']:,}", "ratio": ["", ""]}
-    row |= {"rate": {end: rate[end] for end in ("value", "low", "high")}, "test": ["", ""]}
-    if "range" in group:
-        found = group["range"]
-        row["rate"] = {"value": None, "low": found["low"], "high": found["high"]} if found else None
-        text = f"{percent(found['least'], 0)} to {percent(found['most'], 0)}" if found else LEFT_OUT
-        return {**row, "rate_text": [text, ""], "ratio": ["reference" if is_reference else LEFT_OUT, ""]}
-    row["rate_text"] = _with_interval(rate, digits) if rate["value"] is not None else ["nobody", ""]
-    if is_reference:
-        row["ratio"] = ["reference", ""]
-    elif against and against["ratio"] is not None:
-        ends = interval(against["ratio_low"], against["ratio_high"], 2, scale=1)
-        row["ratio"], row["test"] = [f"{against['ratio']:.2f}", ends], words.test_words(against)
-    else:
-        row["ratio"] = ["none", ""]
-    return row
-
-
-def _with_interval(rate: Mapping[str, Any], digits: int = 1) -> list[str]:
-    return [percent(rate["value"], digits), interval(rate["low"], rate["high"], digits)]
-
-
-def _rest(table: Mapping[str, Any], own: Mapping[str, Any]) -> str:
-    """What is said of groups that are not compared."""
-    if len(own["groups"]) == len(table["groups"]):
-        return ""
-    return " Groups of whose share rounding leaves over ten points open are not compared here; audit.json has them."
-
-
-def _cannot_show(min_cell: int) -> str:
-    return f"{NOT_SHOWN} Counts are rounded, because one is under {min_cell}, and the groups are too small to compare."
 
 
 def _lead(tables: Sequence[Facts]) -> str:
@@ -132,12 +98,8 @@ def _weight(first: str) -> int:
 
 def _verdicts(table: Mapping[str, Any], unit: int) -> list[str]:
     """The smallest ratio and the largest difference of all groups that are compared."""
-    lines = []
-    for name, kind in (("ratio", "Smallest ratio"), ("difference", "Largest difference")):
-        shown = figure(table[name], unit)
-        own = {**table[name], **{end: shown[end] for end in ("value", "low", "high")}, "note": shown["text"]}
-        lines.append(words.verdict_line(own, kind))
-    return lines
+    kinds = (("ratio", "Smallest ratio"), ("difference", "Largest difference"))
+    return [words.verdict_line(shown_measure(table[name], unit), kind) for name, kind in kinds]
 
 
 def _outcomes(audit: Mapping[str, Any], unit: int) -> list[Facts]:
@@ -148,7 +110,7 @@ def _outcomes(audit: Mapping[str, Any], unit: int) -> list[Facts]:
     found = []
     for table in audit["outcomes"]:
         rows = [
-            [name, *(_outcome_rate(group, rate, unit) for rate in OUTCOME_RATES)]
+            [name, *(outcome_rate(group, rate, unit) for rate in OUTCOME_RATES)]
             for name, group in table["groups"].items()
         ]
         gaps = [
@@ -161,19 +123,6 @@ def _outcomes(audit: Mapping[str, Any], unit: int) -> list[Facts]:
 
 def _gap_words(name: str, label: str) -> list[str]:
     return [GAPS.get(name, MEASURES[name].title).replace("{label}", label), MEASURES[name].title]
-
-
-def _outcome_rate(group: Mapping[str, Any], rate: str, unit: int) -> str | list[str]:
-    """A rate with its interval; of rounded counts, the range in which it lies if that is wide."""
-    if unit == EXACT:
-        own = group["rates"][rate]
-        return "nobody" if own["value"] is None else _with_interval(own)
-    found = rate_range(group, rate, unit)
-    if not found:
-        return f"under {unit // 2}"
-    if is_rough(found):
-        return f"{percent(found['least'], 0)} to {percent(found['most'], 0)}"
-    return _with_interval(found, 0)
 
 
 def _thresholds(table: Mapping[str, Any], min_cell: int) -> Facts:
@@ -215,7 +164,7 @@ def _method(audit: Mapping[str, Any]) -> list[str]:
     sentences = [
         "Each rate has a 95 % interval: 95 of 100 such intervals contain the rate of everybody that these"
         f" {config['rows_are']} were drawn from.",
-        words.FOUR_FIFTHS,
+        NO_RATIO if audit["labels"] else words.FOUR_FIFTHS,
         "A ratio or a difference is met or not met if its whole interval is on one side of the limit; otherwise the"
         " data cannot tell. Verdicts are about groups of at least 2 % of the rows; smaller ones are in the tables. (The"
         " Uniform Guidelines, 29 CFR 1607.15(A)(2)(a), ask for determinations about groups of at least 2 % of the labor"
@@ -223,7 +172,7 @@ def _method(audit: Mapping[str, Any]) -> list[str]:
         words.TOLERANCE,
         "Standard deviations are those of the difference of two shares, from the pooled share of both groups. Chance is"
         " the p-value of Fisher's exact test, or with weights that of the standard deviations, after Holm's correction"
-        " for the number of groups of the table.",
+        f" for the number of groups {'and labels ' * bool(audit['labels'])}of the table.",
     ]
     if config["score"]:
         sentences.append(
@@ -254,14 +203,18 @@ def _privacy(shown: AuditRelease, rows: str, min_cell: int) -> list[str]:
     """What was done so that no small count can be computed from the page; nothing if no count is small."""
     if not shown.is_rounded:
         return []
-    outcomes = (
-        ", of each outcome and of wrong decisions among them," if shown.audit["outcomes"] else " and of those selected"
-    )
+    has_outcomes, whom = bool(shown.audit["outcomes"]), f"of {rows} in each group"
+    if shown.audit["labels"]:
+        each = ", by the label they should have, and of wrong labels" if has_outcomes else " with each label"
+        whom += f"{each} is rounded to the nearest {shown.unit}, the size of a group is their sum,"
+    else:
+        each = ", of each outcome and of wrong decisions among them," if has_outcomes else " and of those selected"
+        whom += f"{each} is rounded to the nearest {shown.unit},"
     return [
         f"Some counts of these {rows} are under {min_cell}. So that they cannot be computed from this page, the number"
-        f" of {rows} in each group{outcomes} is rounded to the nearest {shown.unit}, and every figure here is computed"
-        " from the rounded numbers. Where attributes are crossed, the crossed groups are rounded, and those of each"
-        f" attribute are their sums. A 0 may stand for up to {shown.unit // 2 - 1}. Intervals allow for the rounding.",
+        f" {whom} and every figure here is computed from the rounded numbers. Where attributes are crossed, the crossed"
+        " groups are rounded, and those of each attribute are their sums. A 0 may stand for up to"
+        f" {shown.unit // 2 - 1}. Intervals allow for the rounding.",
         "Left out: the fingerprint of the data. audit.json and tables.csv have the exact figures: keep them to"
         " yourself.",
         *shown.left_out,

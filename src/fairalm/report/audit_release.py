@@ -6,22 +6,30 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from fairalm.measures import Measure
 from fairalm.measures.definitions import MEASURES
-from fairalm.measures.rates import COUNTS, GroupRates
 from fairalm.report import audit_cells as cells
 from fairalm.report.audit_cells import Audit, Counts, Groups, Table
+from fairalm.report.label_words import by_attribute
 from fairalm.report.release import LEFT_OUT
-from fairalm.report.rounding import EXACT, is_rough, rate_range, rounded, rounding_moves, unit_for
+from fairalm.report.rounded_counts import (
+    group_rates_of,
+    judged_again,
+    labels_together,
+    measure_in,
+    outcome_counts,
+    selected_counts,
+    share_range,
+    wider,
+)
+from fairalm.report.rounding import EXACT, is_rough, moves_of, rounded, rounding_moves, unit_for
+from fairalm.runs.audit_labels import corrected
 from fairalm.runs.audit_tables import compared, measured, ratio_verdict
 from fairalm.runs.metrics import verdict
 
 WEIGHTED = "Left out: shares, ratios and tests, because rows have weights."
 UNMATCHED = "Left out: the table of {name}, because its groups cannot be matched with those of its columns."
 TIGHT = "Left out: the tables of all columns but {name}, because their sums would reveal a small count."
-Confusion = Mapping[str, int]
+NO_OUTCOMES = "Left out: the outcomes, because sums over labels or groups would reveal a small count."
 
 
 class AuditRelease(NamedTuple):
@@ -37,11 +45,11 @@ class AuditRelease(NamedTuple):
         return self.unit != EXACT
 
 
-def release_audit(audit: Audit, min_cell: int) -> AuditRelease:
-    """The content of an audit.json if no count in it is small; else the same from rounded counts."""
+def release_audit(audit: Audit, min_cell: int, *, rounds: bool = False) -> AuditRelease:
+    """The content of an audit.json if no count in it is small; else, or if it `rounds`, the same of rounded counts."""
     tables = {table["attribute"]: table for table in cells.attribute_tables(audit)}
     groups = {name: cells.counted(audit, name) for name in tables}
-    unknown = {name: cells.unknown_counts(table) for name, table in tables.items()}
+    unknown = {name: cells.unknown_counts(audit, name) for name in tables}
     crossed = next((table for table in tables.values() if len(table["columns"]) > 1), None)
     alone = {name: own for name, own in groups.items() if len(tables[name]["columns"]) == 1}
     is_matched = crossed is not None and cells.can_match(crossed, alone)
@@ -49,12 +57,19 @@ def release_audit(audit: Audit, min_cell: int) -> AuditRelease:
         cells.not_crossed(crossed, groups[crossed["attribute"]], alone) if crossed is not None and is_matched else {}
     )
     every = [own for each in (*groups.values(), *rests.values(), unknown) for own in each.values()]
-    if not any(cells.has_small(own, min_cell) for own in every):
+    if not (rounds or any(cells.has_small(own, min_cell) for own in every)):
         return AuditRelease(dict(audit))
     unit, left_out = unit_for(min_cell), []
+    if audit["labels"] and audit["outcomes"]:
+        is_alone = crossed is None and len(groups) > 1
+        if is_alone or not all(cells.are_wrongs_loose(own, unit, min_cell) for own in every):
+            shown = release_audit(_without_outcomes(audit), min_cell, rounds=True)
+            return shown._replace(left_out=(NO_OUTCOMES, *shown.left_out))
     if crossed is not None and not is_matched:
-        left_out.append(UNMATCHED.format(name=crossed["attribute"]))
-        groups, crossed = alone, None
+        if alone:  # else there are no tables whose sums could be taken
+            left_out.append(UNMATCHED.format(name=crossed["attribute"]))
+            groups = alone
+        crossed = None
     loose = (cells.is_loose([*own.values(), unknown[name]], unit, min_cell) for name, own in groups.items())
     if crossed is None and len(groups) > 1 and not all(loose):
         first = next(iter(groups))
@@ -62,12 +77,17 @@ def release_audit(audit: Audit, min_cell: int) -> AuditRelease:
         left_out.append(TIGHT.format(name=first))
     if audit["config"]["weight"]:
         left_out.append(WEIGHTED)
-    shown = {
+    counts = {
         name: {group: cells.rounded_group(own, unit) for group, own in each.items()} for name, each in groups.items()
     }
     if crossed is not None:
-        shown |= cells.sums(crossed, shown[crossed["attribute"]], rests, unit)
-    return AuditRelease(_released(audit, shown, unit), unit, tuple(left_out))
+        counts |= cells.sums(crossed, counts[crossed["attribute"]], rests, unit)
+    return AuditRelease(_released(audit, counts, unit), unit, tuple(left_out))
+
+
+def _without_outcomes(audit: Audit) -> dict[str, Any]:
+    kept = ("attribute", "labels", "difference")
+    return {**audit, "outcomes": [], "labels": [{name: table[name] for name in kept} for table in audit["labels"]]}
 
 
 def _released(audit: Audit, shown: Mapping[str, Groups], unit: int) -> dict[str, Any]:
@@ -86,42 +106,55 @@ def _released(audit: Audit, shown: Mapping[str, Groups], unit: int) -> dict[str,
     found["outcomes"] = [_outcomes(table, shown[table["attribute"]], tol, unit) for table in tables]
     tables = [] if is_weighted else kept["thresholds"]
     found["thresholds"] = [_thresholds(table, shown[table["attribute"]]) for table in tables]
+    if audit["labels"]:
+        found["selection"] = [own for tables in by_attribute(found["selection"]) for own in corrected(tables)]
+        found["labels"] = [labels_together(found, name, shown[name], unit) for name in shown]
     return found
 
 
 def _comparison(audit: Audit, table: Table, groups: Groups, part: str, unit: int) -> dict[str, Any]:
     """A table of rounded counts. Groups of whose rate rounding leaves much open are in no ratio, test or verdict."""
-    counts = {name: {"tp": 0, "fn": 0, "fp": own[part], "tn": own["n"] - own[part]} for name, own in groups.items()}
-    ranges = {name: rate_range(own, "fpr", unit) for name, own in counts.items()}
-    if audit["config"]["weight"]:
-        ranges = {name: {} for name in ranges}
-    fine = [name for name, own in ranges.items() if not is_rough(own)]
+    part, is_weighted = cells.key(part, table), bool(audit["config"]["weight"])
+    counts = {name: selected_counts(own, part) for name, own in groups.items()}
+    ranges = {name: {} if is_weighted else share_range(own, part, unit) for name, own in groups.items()}
+    fine = [] if is_weighted else _fine(groups, part, unit)
     unknown = {what: rounded(table["unknown"][what], unit) for what in ("n", "selected")}
     unknown["rate"] = min(unknown["selected"] / unknown["n"], 1.0) if unknown["n"] else None  # type: ignore[assignment]
     reference = table["reference"] if table["reference_is"] == "given" else None
     rows: dict[str, Any] = {name: _rough(own, part, ranges[name]) for name, own in groups.items()}
     if len(fine) < 2 or (reference is not None and reference not in fine):
         none = {"value": None, "low": None, "high": None, "n": 0, "n_min": 0, "note": LEFT_OUT, "verdict": LEFT_OUT}
-        limits = {name: {**none, "limit": table[name]["limit"]} for name in ("ratio", "difference")}
-        kept = {name: table[name] for name in ("attribute", "columns", "reference_is")}
+        limits = {name: {**none, "limit": table[name]["limit"]} for name in ("ratio", "difference") if name in table}
+        kept = {name: table[name] for name in ("attribute", "label", "columns", "reference_is") if name in table}
         return {**kept, **limits, "reference": reference, "groups": rows, "unknown": unknown, "judged": []}
     own = compared(
-        _group_rates({name: counts[name] for name in fine}),
+        group_rates_of({name: counts[name] for name in fine}),
         table["columns"],
         reference,
         unknown,
         audit["config"]["tol"],
+        table.get("label"),
     )
     for name in fine:
         rows[name] = _widened(own["groups"][name], ranges[name], ranges[own["reference"]])
-    judged = [counts[name] for name in own["judged"]]
-    ratio, difference = (
-        _wider(own[name], rounding_moves(judged, "fpr", unit, kind))
-        for name, kind in (("ratio", "ratio"), ("difference", "difference"))
-    )
-    ratio["verdict"] = ratio_verdict(_measure(ratio))
-    difference["verdict"] = verdict(_measure(difference), difference["limit"])
-    return {**own, "groups": rows, "ratio": ratio, "difference": difference}
+    judged = [ranges[name] for name in own["judged"]]
+    difference = wider(own["difference"], moves_of(judged, "difference"))
+    found = {**own, "groups": rows, "difference": judged_again(difference)}
+    if "ratio" in own:
+        ratio = wider(own["ratio"], moves_of(judged, "ratio"))
+        found["ratio"] = {**ratio, "verdict": ratio_verdict(measure_in(ratio))}
+    return found
+
+
+def _fine(groups: Groups, part: str, unit: int) -> list[str]:
+    """The groups of whose rate, or of several labels of whose every rate, rounding leaves little open."""
+
+    def parts(own: Counts) -> list[str]:
+        return cells.label_keys(own, "k") if ":" in part else [part]
+
+    return [
+        name for name, own in groups.items() if not any(is_rough(share_range(own, each, unit)) for each in parts(own))
+    ]
 
 
 def _rough(own: Counts, part: str, found: Mapping[str, float]) -> dict[str, Any]:
@@ -142,32 +175,18 @@ def _widened(group: Mapping[str, Any], own: Mapping[str, float], reference: Mapp
     return found
 
 
-def _wider(measure: Mapping[str, Any], change: float) -> dict[str, Any]:
-    if measure["low"] is None:
-        return dict(measure)
-    return {**measure, "low": max(measure["low"] - change, 0.0), "high": min(measure["high"] + change, 1.0)}
-
-
-def _measure(entry: Mapping[str, Any]) -> Measure:
-    fields = ("value", "low", "high", "n", "n_min")
-    return Measure("", *(entry[name] for name in fields))
-
-
 def _outcomes(table: Table, groups: Groups, tol: float, unit: int) -> dict[str, Any]:
     """Every measure of rounded counts, with intervals that allow for the rounding."""
-    counts = {
-        name: {"tp": own["n1"] - own["w1"], "fn": own["w1"], "fp": own["w0"], "tn": own["n0"] - own["w0"]}
-        for name, own in groups.items()
-    }
-    own = measured(_group_rates(counts), [table["attribute"]], tol)
+    counts = {name: outcome_counts(own, table) for name, own in groups.items()}
+    own = measured(group_rates_of(counts), [table["attribute"]], tol)
     for name in own["verdicts"]:
         definition = MEASURES[name]
         moves = [
             rounding_moves(list(counts.values()), share, unit, definition.kind) for share in definition.rates.values()
         ]
-        own[name] = _wider(own[name], max(moves))
-        own["verdicts"][name] = verdict(replace(_measure(own[name]), name=name), tol)
-    return {**own, "attribute": table["attribute"]}
+        own[name] = wider(own[name], max(moves))
+        own["verdicts"][name] = verdict(replace(measure_in(own[name]), name=name), tol)
+    return {**own, **{name: table[name] for name in ("attribute", "label") if name in table}}
 
 
 def _thresholds(table: Table, groups: Groups) -> dict[str, Any]:
@@ -189,8 +208,3 @@ def _thresholds(table: Table, groups: Groups) -> dict[str, Any]:
         for point in table["points"]
     ]
     return {**table, "points": points}
-
-
-def _group_rates(counts: Mapping[str, Confusion]) -> GroupRates:
-    arrays: Any = {part: np.array([own[part] for own in counts.values()], dtype=np.int64) for part in COUNTS}
-    return GroupRates(tuple(counts), **arrays, target="selected")

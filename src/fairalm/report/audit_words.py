@@ -29,7 +29,7 @@ TOLERANCE = (
 def question(facts: Mapping[str, Any]) -> str:
     """The question that an audit answers, such as "Are F and M selected at the same rate?"."""
     what = "selection" if facts["selection"] else "scoring"
-    tables, done = facts[what], RATES[what][0]
+    tables = list({table["attribute"]: table for table in facts[what]}.values())
     groups = list(tables[0]["groups"])
     if len(tables) == 1 and len(groups) == 2:
         who = " and ".join(groups)
@@ -37,7 +37,9 @@ def question(facts: Mapping[str, Any]) -> str:
         who = f"all groups of {tables[0]['attribute']}"
     else:
         who = f"all groups of {listed(list(dict.fromkeys(name for table in tables for name in table['columns'])))}"
-    return f"Are {who} {done} at the same rate?"
+    if what == "selection" and facts["labels"]:
+        return f"Do {who} get each label of {facts['config']['decision']} equally often?"
+    return f"Are {who} {RATES[what][0]} at the same rate?"
 
 
 def answer(what: str, table: Mapping[str, Any]) -> str:
@@ -129,7 +131,7 @@ def worst_group(table: Mapping[str, Any]) -> str | None:
 def reference_sentence(table: Mapping[str, Any], min_cell: int = 1) -> str:
     """Which group is the reference, and which groups are too small for the verdicts; no number under `min_cell`."""
     name, small = table["reference"], [group for group in table["groups"] if group not in table["judged"]]
-    said = f"Compared with {name}" + ("." if table["reference_is"] == "given" else ", the highest rate.")
+    said = f"Compared with {name}" + ("." if table["reference_is"] == "given" else f", the {table['reference_is']}.")
     if min_cell <= (n := table["groups"][name]["n"]) < FEW:
         said += f" It has only {n}: name another group with --reference for a firmer comparison."
     if small:
@@ -142,14 +144,14 @@ def unknown_sentence(what: str, table: Mapping[str, Any], rows_are: str) -> str:
     unknown = table["unknown"]
     if not unknown["n"]:
         return ""
-    return (
-        f"Unknown: {unknown['n']:,} {rows_are} without a value of {table['attribute']}, {percent(unknown['rate'])} of"
-        f" them {RATES[what][0]}; they are in no ratio."
-    )
+    done = "" if "label" in table else f", {percent(unknown['rate'])} of them {RATES[what][0]}"
+    return f"Unknown: {unknown['n']:,} {rows_are} without a value of {table['attribute']}{done}; they are in no ratio."
 
 
 def selected_sentence(config: Mapping[str, Any]) -> str:
-    """What selected means."""
+    """What selected means, or that each label counts against the others."""
+    if config["positive"] is None:
+        return f"Each label of {config['decision']} counts against all others."
     guess = " (a guess: the larger of the two values)" if config["positive_is"] == "guessed" else ""
     return f"Selected means {config['decision']} = {config['positive']}{guess}."
 

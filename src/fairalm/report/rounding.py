@@ -88,6 +88,23 @@ def rate_range(counts: Mapping[str, int], rate: str | Share, unit: int) -> dict[
     return {"value": value, "least": min(values), "most": max(values), "low": min(lows), "high": max(highs)}
 
 
+def sum_range(k: int, rest: int, terms: tuple[int, int], unit: int) -> dict[str, float]:
+    """The same for a share k / (k + rest) where both are sums of rounded counts; `terms` says of how many.
+
+    >>> {name: round(end, 3) for name, end in sum_range(100, 300, (1, 4), 10).items()}
+    {'value': 0.25, 'least': 0.231, 'most': 0.271, 'low': 0.192, 'high': 0.317}
+    """
+    if k + rest <= 0:
+        return {}
+    (fewest, most), (least_rest, most_rest) = (
+        (max(count - n * (unit // 2), 0), count + n * ((unit - 1) // 2))
+        for count, n in zip((k, rest), terms, strict=True)
+    )
+    corners = [(fewest, fewest + most_rest), (most, max(most + least_rest, 1))]
+    (least, low, _), (largest, _, high) = ((own / n, *map(float, rate_interval(own, n))) for own, n in corners)
+    return {"value": k / (k + rest), "least": least, "most": largest, "low": low, "high": high}
+
+
 def is_rough(found: Mapping[str, float]) -> bool:
     """Whether rounding leaves so much of a rate open that only its range is worth showing."""
     return not found or found["most"] - found["least"] > ROUGH
@@ -95,7 +112,11 @@ def is_rough(found: Mapping[str, float]) -> bool:
 
 def rounding_moves(counts: Sequence[Mapping[str, int]], rate: str | Share, unit: int, kind: str) -> float:
     """How far rounding can move the largest difference between the groups' rates, or with another kind their ratio."""
-    ranges = [found for own in counts if (found := rate_range(own, rate, unit))]
+    return moves_of([found for own in counts if (found := rate_range(own, rate, unit))], kind)
+
+
+def moves_of(ranges: Sequence[Mapping[str, float]], kind: str) -> float:
+    """The same from the ranges of the groups' rates."""
     far = sorted(max(found["value"] - found["least"], found["most"] - found["value"]) for found in ranges)
     largest = 1.0 if kind == "difference" else max((found["value"] for found in ranges), default=0.0)
     return sum(far[-2:]) / largest if largest else 1.0

@@ -69,3 +69,25 @@ def _n_values(counts: Sequence[int], least: Sequence[int], most: Sequence[int] |
         1 + min(more[place], sum(fewer) - fewer[place]) + min(fewer[place], sum(more) - more[place])
         for place in range(len(counts))
     ]
+
+
+def n_balanced(first: Sequence[int], second: Sequence[int], unit: int) -> list[int]:
+    """How many values each count can have if no rounded number changes, and the sums of both lists stay the same.
+
+    A count grows as another one of its list falls, or one of the other list grows; not the one at its own place.
+
+    >>> n_balanced([3, 0, 0], [0, 2, 1], 10), n_balanced([1, 5], [4, 2], 10)
+    ([5, 5, 5, 5, 5, 5], [4, 2, 3, 4])
+    """
+    plus, minus = [], []  # room of each count to change the first sum less the second
+    for counts, is_first in ((first, True), (second, False)):
+        for count in counts:
+            low, high = max(rounded(count, unit) - unit // 2, 0), rounded(count, unit) + (unit - 1) // 2
+            plus.append(high - count if is_first else count - low)
+            minus.append(count - low if is_first else high - count)
+    found, k = [], len(first)
+    for place in range(2 * k):
+        others = [other for other in range(2 * k) if other % k != place % k]
+        down, up = sum(minus[other] for other in others), sum(plus[other] for other in others)
+        found.append(1 + min(plus[place], down) + min(minus[place], up))
+    return found

@@ -17,6 +17,7 @@ from fairalm.measures import (
     MEASURES,
     Against,
     GroupRates,
+    LabelRates,
     Measure,
     compare_to_reference,
     holm,
@@ -73,22 +74,36 @@ def comparison(
 
     Groups of unknown value are counted, and left out of everything else.
     """
-    rates, unknown = counted.rates(groups, chosen), _unknown(counted, groups, chosen)
+    rates, unknown = counted.rates(groups, chosen), unknown_entry(counted, groups, chosen)
     return compared(rates, columns, reference, unknown, counted.given.tol)
 
 
-def compared(rates: GroupRates, columns: Sequence[str], reference: str | None, unknown: Entry, tol: float) -> Entry:
-    """The same from counts; without a reference it is the group with the highest rate of those that are judged."""
+def compared(
+    rates: GroupRates,
+    columns: Sequence[str],
+    reference: str | None,
+    unknown: Entry,
+    tol: float,
+    label: str | None = None,
+) -> Entry:
+    """The same from counts; without a reference it is the group with the highest rate of those that are judged.
+
+    For one `label` of several it is the largest group, and no ratio is judged: a label may be good or bad to have.
+    """
     k, n = rates.counts("selection")
     judged, total = _judged(n, reference, rates.names), int(n.sum())
-    place, against = _against(rates, judged, reference)
-    rows = rate_rows(rates, "selection")
+    is_largest = reference is None and label is not None
+    place, against = _against(rates, judged, rates.names[int(np.argmax(n))] if is_largest else reference)
+    rows, verdicts = rate_rows(rates, "selection"), _verdicts(some_groups(rates, judged), reference, tol)
+    if label is not None:
+        del verdicts["ratio"]
     return {
         "attribute": attribute_name(columns),
+        **({} if label is None else {"label": label}),
         "columns": list(columns),
         "rows": total,
         "reference": rates.names[place],
-        "reference_is": "highest rate" if reference is None else "given",
+        "reference_is": "largest group" if is_largest else "highest rate" if reference is None else "given",
         "groups": {
             name: {
                 "n": int(n[code]),
@@ -101,7 +116,7 @@ def compared(rates: GroupRates, columns: Sequence[str], reference: str | None, u
         },
         "unknown": unknown,
         "judged": [rates.names[code] for code in judged],
-        **_verdicts(some_groups(rates, judged), reference, tol),
+        **verdicts,
     }
 
 
@@ -196,19 +211,30 @@ def some_groups(rates: GroupRates, kept: IntArray) -> GroupRates:
 def _verdicts(rates: GroupRates, reference: str | None, tol: float) -> Entry:
     """The smallest ratio and the largest difference of these groups over all pairs, or over those with a reference."""
     if reference is None:
-        ratio, difference = measure_of("dp_ratio", rates), measure_of("ddp", rates)
+        ratio, difference = measure_of("dp_ratio", rates), difference_of(rates, None, tol)
     else:
-        difference = measure_of(DemographicParity(tol=tol, reference=reference), rates)
+        difference = difference_of(rates, reference, tol)
         short = measure_of(DemographicParity(ratio=FOUR_FIFTHS, reference=reference), rates)
         value, high, low = (None if end is None else 1 - end for end in (short.value, short.low, short.high))
         ratio = replace(short, value=value, low=low, high=high)
     return {
         "ratio": {**ratio.to_dict(), "limit": FOUR_FIFTHS, "verdict": ratio_verdict(ratio)},
-        "difference": {**difference.to_dict(), "limit": tol, "verdict": verdict(difference, tol)},
+        "difference": judged_difference(difference, tol),
     }
 
 
-def _unknown(counted: CountedDecisions, groups: Groups, chosen: BoolArray) -> Entry:
+def judged_difference(difference: Measure, tol: float) -> Entry:
+    """A difference with its limit and verdict."""
+    return {**difference.to_dict(), "limit": tol, "verdict": verdict(difference, tol)}
+
+
+def difference_of(rates: GroupRates | LabelRates, reference: str | None, tol: float) -> Measure:
+    """The largest difference of the shares selected over all pairs of groups, or over those with a reference."""
+    return measure_of("ddp" if reference is None else DemographicParity(tol=tol, reference=reference), rates)
+
+
+def unknown_entry(counted: CountedDecisions, groups: Groups, chosen: BoolArray) -> Entry:
+    """How many rows are in no group, and how many of them are chosen."""
     rows, absent = counted.counts.rows, groups.codes < 0
     if counted.given.missing == "drop":
         absent = np.zeros_like(absent)

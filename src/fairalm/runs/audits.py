@@ -18,6 +18,7 @@ from fairalm.json_reader import read_schema
 from fairalm.manifest import versions, write_manifest
 from fairalm.measures import RATES
 from fairalm.runs import audit_tables as tables
+from fairalm.runs.audit_labels import label_tables
 from fairalm.runs.decisions import CountedDecisions, Decisions
 from fairalm.runs.metrics import fingerprint
 from fairalm.runs.source import is_guess
@@ -79,7 +80,8 @@ def audit(given: Decisions, *, command: str = "") -> Audit:
     ``facts["selection"]`` has a table for each attribute with the share of each group that is selected, its ratio to
     that of the reference group, tests and verdicts; ``facts["scoring"]`` the same for the share with a score above the
     median, and ``facts["thresholds"]`` the rates at each decile of the scores. With outcomes, ``facts["outcomes"]`` has
-    every measure.
+    every measure. Decisions of several labels have a table for each attribute and label, and ``facts["labels"]`` the
+    worst over the labels.
     """
     if not given.protected:
         raise InputError("Name the protected columns with {protected}: there is nothing to compare.", protected=None)
@@ -88,25 +90,30 @@ def audit(given: Decisions, *, command: str = "") -> Audit:
     alone = {column: counted.groups([column]) for column in given.protected} if given.reference else {}
     tables.check_references(given.reference, [*each.values(), *alone.values()])
 
+    parts = {columns: [alone[column] for column in columns if column in alone] for columns in each}
+    references = {
+        columns: tables.find_reference(given.reference, groups, parts[columns]) for columns, groups in each.items()
+    }
+
     def compared(chosen: BoolArray | None) -> list[Any]:
         if chosen is None:
             return []
-        found = []
-        for columns, groups in each.items():
-            parts = [alone[column] for column in columns if column in alone]
-            reference = tables.find_reference(given.reference, groups, parts)
-            found.append(tables.comparison(counted, columns, groups, chosen, reference))
-        return found
+        return [tables.comparison(counted, *table, chosen, references[table[0]]) for table in each.items()]
 
+    several = [label_tables(counted, *table, references[table[0]]) for table in each.items() if counted.labels.several]
     has_outcomes = counted.selected is not None and counted.outcome is not None
     facts = {
         "schema": SCHEMA,
         "command": command,
         "data": _data(counted),
-        "config": {**asdict(given), "positive": counted.positive, "positive_is": _positive_is(given, counted)},
-        "selection": compared(counted.selected),
+        "config": {**asdict(given), "positive": counted.labels.positive, "positive_is": _positive_is(given, counted)},
+        "selection": [*compared(counted.selected), *(own for each_label in several for own in each_label.selection)],
         "scoring": compared(counted.above_median),
-        "outcomes": [tables.outcomes(counted, *table) for table in each.items() if has_outcomes],
+        "outcomes": [
+            *(tables.outcomes(counted, *table) for table in each.items() if has_outcomes),
+            *(own for each_label in several for own in each_label.outcomes),
+        ],
+        "labels": [each_label.worst for each_label in several],
         "thresholds": [tables.thresholds(counted, *table) for table in each.items() if counted.deciles is not None],
         "versions": versions(),
     }
@@ -126,26 +133,29 @@ def _data(counted: CountedDecisions) -> dict[str, Any]:
 
 
 def _positive_is(given: Decisions, counted: CountedDecisions) -> str | None:
-    if counted.positive is None:
+    if counted.labels.positive is None:
         return None
-    return "guessed" if given.positive is None and is_guess(counted.positive) else "given"
+    return "guessed" if given.positive is None and is_guess(counted.labels.positive) else "given"
 
 
 def _lines(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for what in ("selection", "scoring"):
         for table in facts[what]:
             yield from _comparison_lines(what, table)
+    for table in facts["labels"]:
+        for name, rate in table.get("errors", {}).items():
+            yield _line("error", table, name, rate)
     for table in facts["outcomes"]:
         for name, group in table["groups"].items():
-            for rate in OUTCOME_RATES:
+            for rate in OUTCOME_RATES["label" in table :]:  # the error is about all labels together
                 count = sum(group[part] for part in RATES[rate][0])
-                yield _line(rate, table["attribute"], name, {**group["rates"][rate], "k": count})
+                yield _line(rate, table, name, {**group["rates"][rate], "k": count})
     for table in facts["thresholds"]:
         for point in table["points"]:
             for name, group in point["groups"].items():
                 for rate, own in group.items():
                     what = f"{rate} above threshold"
-                    yield {**_line(what, table["attribute"], name, own), "threshold": point["threshold"]}
+                    yield {**_line(what, table, name, own), "threshold": point["threshold"]}
 
 
 def _comparison_lines(what: str, table: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -154,17 +164,18 @@ def _comparison_lines(what: str, table: dict[str, Any]) -> Iterator[dict[str, An
         compared = {column: against.get(column) for column in AGAINST}
         if name == table["reference"]:
             compared["ratio"], compared["difference"] = 1.0, 0.0
-        yield {**_line(what, table["attribute"], name, group["rate"]), "reference": table["reference"], **compared}
+        yield {**_line(what, table, name, group["rate"]), "reference": table["reference"], **compared}
     unknown = table["unknown"]
     if unknown["n"]:
         rate = {"value": unknown["rate"], "low": None, "high": None, "k": unknown["selected"], "n": unknown["n"]}
-        yield _line(what, table["attribute"], "(unknown)", rate)
+        yield _line(what, table, "(unknown)", rate)
 
 
-def _line(what: str, attribute: str, group: str, rate: dict[str, Any]) -> dict[str, Any]:
+def _line(what: str, table: dict[str, Any], group: str, rate: dict[str, Any]) -> dict[str, Any]:
     return {
         "table": what,
-        "attribute": attribute,
+        "attribute": table["attribute"],
+        **({"label": table["label"]} if "label" in table else {}),
         "group": group,
         "threshold": None,
         "n": rate["n"],

@@ -14,10 +14,12 @@ from fairalm.arrays import BoolArray, FloatArray, IntArray
 from fairalm.constraints import EqualOpportunity
 from fairalm.datasets import Table, with_column
 from fairalm.exceptions import InputError
-from fairalm.measures import Counts, GroupRates, Tally
+from fairalm.measures import Counts, GroupRates, LabelRates, Tally
+from fairalm.measures.labels import count_labels
 from fairalm.measures.quantiles import deciles
 from fairalm.measures.rates import count
 from fairalm.measures.weights import WrongWeights, weight_numbers
+from fairalm.runs.decision_labels import MOST, DecisionLabels
 from fairalm.runs.source import check_rows_are, open_data
 
 AuditMissing = Literal["unknown", "error", "drop", "group"]
@@ -76,7 +78,7 @@ class Decisions:
             return alone
         return [*alone * (self.attributes != "crossed"), *[names] * (self.attributes != "separate")]
 
-    def count(self) -> CountedDecisions:
+    def count(self, most_labels: int = MOST) -> CountedDecisions:
         """Read the table batch by batch, twice if there are scores, and count its rows."""
         table, _ = open_data(self.data, encoding=self.encoding, sep=self.sep, decimal=self.decimal)
         named = (*self.protected, *filter(None, (self.decision, self.score, self.target, self.weight)))
@@ -87,10 +89,9 @@ class Decisions:
                 raise InputError(f"Column {column!r} is named twice: a protected column must be one of its own.")
         cuts = None if self.score is None else _deciles(table, self.score, self.weight)
         counts = self._tally(table, cuts)
-        labels = _Labels.of(self, counts)
-        selected, outcome = labels.selected, labels.outcome
+        labels = DecisionLabels.of(counts, self.positive, most_labels)
         above = None if cuts is None else counts.table[BIN].to_numpy(dtype=np.int64)
-        return CountedDecisions(self, _known(counts, self.unknown), selected, outcome, above, cuts, labels.positive)
+        return CountedDecisions(self, _known(counts, self.unknown), labels, above, cuts)
 
     def _tally(self, table: Table, cuts: FloatArray | None) -> Counts:
         more = () if cuts is None else (BIN,)
@@ -104,7 +105,7 @@ class Decisions:
                 columns[BIN] = (np.searchsorted(cuts, _floats(table, self.score, values))[codes], range(len(cuts) + 1))
             tally.add(columns, batch.numbers)
             if tally.is_full:
-                _Labels.of(self, tally.counts(_typed(table)))  # refuses scores
+                DecisionLabels.of(tally.counts(_typed(table)), self.positive)  # refuses scores
                 raise InputError(
                     f"The protected columns {', '.join(map(repr, self.protected))} have more than {Tally.MOST:,}"
                     " combinations of values: is one of them an id? Name other columns."
@@ -118,11 +119,19 @@ class CountedDecisions:
 
     given: Decisions
     counts: Counts  # an unknown protected value is missing
-    selected: BoolArray | None
-    outcome: BoolArray | None
+    labels: DecisionLabels
     above: IntArray | None  # how many deciles the score is above
     deciles: FloatArray | None
-    positive: Any
+
+    @property
+    def selected(self) -> BoolArray | None:
+        """Whether the decision is the positive one; None without decisions, and if they have several labels."""
+        return self.labels.selected
+
+    @property
+    def outcome(self) -> BoolArray | None:
+        """The same of the outcome."""
+        return self.labels.outcome
 
     @property
     def above_median(self) -> BoolArray | None:
@@ -156,57 +165,16 @@ class CountedDecisions:
     def rates(self, groups: Groups, chosen: BoolArray, outcome: BoolArray | None = None) -> GroupRates:
         """Confusion counts per group of those chosen; without outcomes only the share selected has a meaning."""
         true = np.ones_like(chosen) if outcome is None else outcome
-        return count(true, chosen, groups, self.positive, self.counts.weights)
+        return count(true, chosen, groups, self.labels.positive, self.counts.weights)
 
-
-@dataclass(frozen=True)
-class _Labels:
-    """Decision and outcome of each line as booleans, and the value that is True."""
-
-    selected: BoolArray | None
-    outcome: BoolArray | None
-    positive: Any
-
-    @classmethod
-    def of(cls, given: Decisions, counts: Counts) -> _Labels:
-        columns = [column for column in (given.decision, given.target) if column is not None]
-        if not columns:
-            return cls(None, None, None)
-        positive = _positive(given, counts, columns)
-        decision, target = (
-            None if column is None else (counts.table[column].astype(str) == str(positive)).to_numpy(dtype=bool)
-            for column in (given.decision, given.target)
+    def label_rates(self, groups: Groups) -> LabelRates:
+        """The same for each of several labels against the rest; without outcomes every decision counts as right."""
+        given = self.given
+        true, decided = (
+            self.counts.table[column].astype(str).to_numpy()
+            for column in (given.target or given.decision, given.decision)
         )
-        return cls(decision, target, positive)
-
-
-def _positive(given: Decisions, counts: Counts, columns: Sequence[str]) -> Any:
-    """The value that means selected, after checking that the columns hold the same two, or that it is named."""
-    own = []
-    for column in columns:
-        if absent := counts.rows_without(column):
-            raise InputError(f"Column {column!r} has {absent} missing values: drop or fill those rows first.")
-        own.append({str(label): label for label in counts.table[column].tolist()})
-    labels = {text: label for each in own for text, label in each.items()}
-    shown = ", ".join(repr(label) for label in list(labels.values())[:5]) + (", ..." if len(labels) > 5 else "")
-    is_two = len(labels) <= 2 and len({type(label) is str for label in labels.values()}) == 1
-    if not is_two and (given.positive is None or any(given.positive not in each for each in own)):
-        if len(columns) == 1:
-            what = f"Column {columns[0]!r} must hold two values, such as yes and no; it holds {shown}"
-        else:
-            what = f"Columns {columns[0]!r} and {columns[1]!r} must hold the same two labels; they hold {shown}"
-        raise InputError(
-            f"{what}: say with {{positive}} which one counts, or name a column of scores with {{score}}.",
-            positive=None,
-            score=None,
-        )
-    if given.positive is not None:
-        if given.positive not in labels:
-            raise InputError(f"{{positive}} is not a label: there are {shown}.", positive=given.positive)
-        return labels[given.positive]
-    if len(labels) < 2:
-        raise InputError(f"Only the label {shown} occurs: say with {{positive}} which one is positive.", positive=None)
-    return max(labels.values())
+        return count_labels(true, decided, groups, self.labels.several, self.counts.weights)
 
 
 def _known(counts: Counts, unknown: Sequence[str]) -> Counts:

@@ -121,7 +121,7 @@ def ll144(given: Decisions, law: LocalLaw144, *, command: str = "") -> BiasAudit
             sex=None,
             race=None,
         )
-    counted = replace(given, protected=(law.sex, law.race)).count()
+    counted = replace(given, protected=(law.sex, law.race)).count(most_labels=2)
     is_scoring = given.score is not None
     chosen = counted.above_median if is_scoring else counted.selected
     alone = [counted.groups([column]) for column in counted.given.protected]
@@ -139,7 +139,7 @@ def ll144(given: Decisions, law: LocalLaw144, *, command: str = "") -> BiasAudit
         },
         "rate": "scoring" if is_scoring else "selection",
         "column": given.score if is_scoring else given.decision,
-        "positive": counted.positive,
+        "positive": counted.labels.positive,
         "median": None if counted.deciles is None else float(counted.deciles[4]),
         "tables": [{"table": name, **_table(counted, groups, chosen, law)} for name, groups in tables],
         "notes": list(NOTES),

@@ -8,6 +8,19 @@ function answers() {
   put("answers", ...first.flatMap((t) => [make("dt", `By ${t.attribute}`, { dir: "auto" }), make("dd", t.answer, { dir: "auto" })]));
 }
 
+// one table for several labels: a heading before the rows of each, of which there are as many as groups
+function headed(made, labels) {
+  const body = made.querySelector("tbody"), rows = [...body.children], each = rows.length / labels.length;
+  labels.forEach((label, i) => {
+    const [text, small] = [label].flat();
+    const heading = make("th", text, { colspan: rows[0].children.length, scope: "rowgroup", dir: "auto" }, small ? [make("small", small)] : []);
+    const part = make("tbody", null, {}, [make("tr", null, { class: "label" }, [heading]), ...rows.slice(i * each, (i + 1) * each)]);
+    made.append(part);
+  });
+  body.remove();
+  return made;
+}
+
 // a picture in a table, a row per group, with its ratio and test
 function comparison(t, place) {
   const rows = t.groups.map((g) => ({ name: [g.name, g.counts], before: null, after: g.rate, text: g.rate_text }));
@@ -18,11 +31,12 @@ function comparison(t, place) {
   head.append(cell("th", ["ratio", "to the reference"], { scope: "col" }),
     cell("th", ["test", "how often a difference this large comes by chance"], { scope: "col" }));
   body.forEach((row, i) => row.append(cell("td", t.groups[i].ratio), cell("td", t.groups[i].test)));
+  if (t.labels) headed(picture, t.labels);
   $("tables").append(make("section", null, { "aria-labelledby": `h-table-${place}` }, [
     make("h2", t.heading, { id: `h-table-${place}`, dir: "auto" }),
     ...(first.includes(t) ? [] : [make("p", t.answer, { dir: "auto" })]), picture,
     make("p", `${t.reference} ${t.unknown}`, { class: "quiet", dir: "auto" }),
-    make("ul", null, {}, t.verdicts.map((text) => make("li", text))),
+    ...(t.labels ? [] : [make("ul", null, {}, t.verdicts.map((text) => make("li", text)))]),
   ]));
 }
 
@@ -31,6 +45,7 @@ function outcomes() {
   $("outcome-tables").append(...facts.outcomes.map((t, i) => make("details", null, i ? { "data-print": "no" } : { open: "" }, [
     make("summary", `By ${t.attribute}`, { dir: "auto" }),
     table(null, [t.attribute, ...t.head], t.rows, { class: "stack" }),
+    ...(t.labels ? [headed(table(t.caption, [t.attribute, "TPR"], t.label_rows), t.labels)] : []),
     table(null, ["difference between groups", "figure", "verdict"], t.gaps, { class: "stack" }),
   ])));
 }
