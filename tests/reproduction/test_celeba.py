@@ -19,7 +19,9 @@ from fairalm.exceptions import InputError
 from fairalm.nn import ConstrainedLoss
 from fairalm.report.facts import gather
 from fairalm.vision.image_model import load_image_model
-from reproduction.celeba import FEATURES, PAPER, TRAINING, Celeba, NetJob, blocks, choose_eta, eta_table, models, points
+from reproduction.celeba import Celeba
+from reproduction.celeba.job import FEATURES, TRAINING, NetJob
+from reproduction.celeba.table import PAPER, blocks, choose_eta, eta_table, models, points
 from reproduction.page import Page, as_run, net_entry
 from reproduction.saved_epochs import SavedEpochs
 
@@ -158,7 +160,7 @@ def test_eta_grows_by_epoch_and_the_multipliers_move_every_few_steps(folder, mon
 
     monkeypatch.setattr(ConstrainedLoss, "__init__", init)
     monkeypatch.setattr(ConstrainedLoss, "step", step)
-    monkeypatch.setattr("reproduction.celeba.BATCH_SIZE", 24)  # four steps in an epoch
+    monkeypatch.setattr("reproduction.celeba.job.BATCH_SIZE", 24)  # four steps in an epoch
     NetJob("relu3", "fairalm", 20.0, epochs=1, growth=0.01, inner_steps=2).run(str(folder))
     assert len(steps) == 2
     assert made[0].eta * (1 + made[0].eta_beta) ** 2 == pytest.approx(20.2)

@@ -60,9 +60,9 @@ def release_audit(audit: Audit, min_cell: int, *, rounds: bool = False) -> Audit
     if not (rounds or any(cells.has_small(own, min_cell) for own in every)):
         return AuditRelease(dict(audit))
     unit, left_out = unit_for(min_cell), []
-    if audit["labels"] and audit["outcomes"]:
+    if audit["outcomes"]:  # each column has a table of them, whose sums are the same
         is_alone = crossed is None and len(groups) > 1
-        if is_alone or not all(cells.are_wrongs_loose(own, unit, min_cell) for own in every):
+        if is_alone or (audit["labels"] and not all(cells.are_wrongs_loose(own, unit, min_cell) for own in every)):
             shown = release_audit(_without_outcomes(audit), min_cell, rounds=True)
             return shown._replace(left_out=(NO_OUTCOMES, *shown.left_out))
     if crossed is not None and not is_matched:
