@@ -60,3 +60,33 @@ def test_workers_end_with_their_parent(tmp_path, number):
 
 def test_results_come_in_the_order_of_the_jobs():
     assert list(run_jobs((delayed(abs)(-k) for k in range(5)), 1)) == list(range(5))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_do_not_see_an_interrupt_while_they_start(tmp_path):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", WORK, str(tmp_path)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, start_new_session=True) as parent:
+        deadline, masks = time.monotonic() + 60, {}
+        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
+            masks |= blocked_in_workers(parent.pid)
+        os.killpg(parent.pid, signal.SIGKILL)
+    assert len(masks) >= 2
+    assert all(mask >> (signal.SIGINT - 1) & 1 for mask in masks.values())
+
+
+def blocked_in_workers(session):
+    """The signals that each of joblib's workers in a session blocks, as bits."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                own = (entry / "stat").read_text().rpartition(")")[2].split()[3]
+                is_worker = b"popen_loky" in (entry / "cmdline").read_bytes()
+                status = (entry / "status").read_text()
+            except OSError:
+                continue
+            if int(own) == session and is_worker:
+                line = next(line for line in status.splitlines() if line.startswith("SigBlk"))
+                found[entry.name] = int(line.split()[1], 16)
+    return found

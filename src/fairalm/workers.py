@@ -10,9 +10,11 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker as multiprocessing_tracker
 from typing import Any
 
 from joblib import parallel_config
+from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import get_active_backend
 from sklearn.utils.parallel import Parallel
 
@@ -60,8 +62,22 @@ def _without_interrupts() -> Iterator[None]:
     if os.name != "posix":
         yield
         return
+    _start_trackers()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_trackers() -> None:
+    """Start the processes that remove what others leave: the start of Python's own would end the block for Ctrl-C.
+
+    They warn of what they remove after an interrupt, which is no news.
+    """
+    sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # passed on to them
+    try:
+        for tracker in (loky_tracker, multiprocessing_tracker):
+            tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
