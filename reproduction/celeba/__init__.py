@@ -54,7 +54,7 @@ class Celeba(Experiment):
 
     Written are the tables, with the paper's numbers, as table.md, table.csv and eta.csv; the figures points.png and
     profiles.png; report.html, a page with every model; and in nets/ the ResNets, for `fairalm cam`. With 29,175 faces
-    it takes about 90 minutes on two cores. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
+    it takes more than an hour on two cores. Give the folder of CelebA in FAIRALM_DATA or with --data-dir.
     """
 
     seeds: Annotated[int, Option("How many seeds of the small nets.", whole(), quick=1)] = 3
