@@ -1,10 +1,12 @@
 """What is kept on disk is whole, is found again, and is never another's."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -113,12 +115,17 @@ def test_a_damaged_cache_is_made_again(many, cache):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_interrupted_run_leaves_nothing_that_counts(many, cache, number):
-    process = start(many, "0", stderr=subprocess.DEVNULL, start_new_session=True)
-    while not list(cache.glob(".*/*/pixels.npy")):
-        assert process.poll() is None
-        time.sleep(0.005)
-    os.killpg(process.pid, number)
-    process.communicate()
+    for _ in range(5):
+        process = start(many, "0", stderr=subprocess.DEVNULL, start_new_session=True)
+        while not list(cache.glob(".*/*/pixels.npy")) and process.poll() is None:
+            time.sleep(0.005)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        process.communicate()
+        if process.returncode:
+            break
+        shutil.rmtree(cache)  # on a busy machine it may have finished before the signal: once more
+        cache.mkdir()
     assert process.returncode != 0
     assert not list(cache.glob("[!.]*"))
     assert len(list(cache.glob(".*"))) == (2 if number == signal.SIGKILL else 0)  # the half-written folder, its lock
