@@ -87,13 +87,17 @@ def _places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return found
 
 
+def _value(rng: Random) -> Any:
+    return copy.deepcopy(rng.choice(VALUES))  # a list that is put into a file may be altered there
+
+
 def _alter(rng: Random, value: Any) -> Any:
     """The value with one change at a place drawn by its depth first, so that deep parts do not get all of them."""
     places = _places(value)
     depth = rng.choice(sorted({len(place) for place in places}))
     place = rng.choice([place for place in places if len(place) == depth])
     if not place:
-        return rng.choice(VALUES) if rng.random() < 0.3 else value
+        return _value(rng) if rng.random() < 0.3 else value
     parent = value
     for key in place[:-1]:
         parent = parent[key]
@@ -104,7 +108,7 @@ def _alter(rng: Random, value: Any) -> Any:
     elif what == 1 and isinstance(parent, dict):
         parent[rng.choice(TEXTS)] = parent.pop(key)
     elif what == 2 and isinstance(parent, dict):
-        parent[rng.choice(TEXTS)] = rng.choice(VALUES)
+        parent[rng.choice(TEXTS)] = _value(rng)
     elif what == 3 and isinstance(parent, list):
         parent *= rng.choice((0, 2, 3, 100))
     elif what == 4:
@@ -117,7 +121,7 @@ def _alter(rng: Random, value: Any) -> Any:
     elif what == 6 and isinstance(parent[key], str):
         parent[key] = rng.choice((*TEXTS, parent[key] * 2, parent[key][:-1], parent[key].upper()))
     else:
-        parent[key] = rng.choice(VALUES)
+        parent[key] = _value(rng)
     return value
 
 
