@@ -13,7 +13,7 @@ from benchmarks.common import write_between
 from tools.attack.outcome import FAILURES, Outcome
 
 ATTACKS = ("kills", "folders", "disk", "damage", "fuzz", "privacy")
-RESULTS = Path("build/attack")
+RESULTS = Path("build/attack").resolve()  # attacks change the current folder
 
 
 def main() -> int:
