@@ -11,7 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,8 @@ SHORT = ("audit",)
 COUNT = "writes"  # file beside the folder of a command, with the number of its writes
 
 
-def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
-    """One row for each command; `seed` is not used, since every write is tried."""
+def attack(*, full: bool, seed: int, commands: Iterable[str] | None = None) -> Iterator[Outcome]:
+    """One row for each command, or those that are named; `seed` is not used, since every write is tried."""
     if shutil.which("gcc") is None:
         yield Outcome("full disk", note="not run: needs gcc")
         return
@@ -39,7 +39,7 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(2 if full else 1, mp_context=context, initializer=import_libraries) as pool:
             made = pool.submit(prepare, root).result()
-            for name in NAMES if full else SHORT:
+            for name in commands or (NAMES if full else SHORT):
                 yield _attack_one(pool, made[name], root)
     finally:
         os.environ.pop("LD_PRELOAD", None)

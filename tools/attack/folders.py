@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ NAMES = ("train logistic", "train --overwrite", "train mlp", "frontier", "compar
 REFUSED = ("is being written by process", "exists: choose another")
 
 
-def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
-    """One row for each command."""
+def attack(*, full: bool, seed: int, commands: Iterable[str] | None = None) -> Iterator[Outcome]:
+    """One row for each command, or those that are named."""
     rng = np.random.default_rng(seed)
     root = Path(tempfile.mkdtemp(prefix="fairalm-folders-"))
     context = multiprocessing.get_context("spawn")
@@ -31,7 +31,7 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
         with ProcessPoolExecutor(1, mp_context=context, initializer=import_libraries) as pool:
             made = pool.submit(prepare, root).result()
             os.environ["FAIRALM_CACHE"] = str(root / "cache")
-            for name in NAMES if full else SHORT:
+            for name in commands or (NAMES if full else SHORT):
                 expected, seconds = pool.submit(undisturbed, made[name], root / "whole").result()
                 outcome = Outcome(f"two processes, one output: {name}")
                 second_won = 0

@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ import pandas as pd
 from tools.attack.commands import Command, Ended, Process, import_libraries, prepare, undisturbed
 from tools.attack.outcome import Outcome
 
+SPARK = "Spark fit with a checkpoint"
 #: How often each command is killed and how often it is interrupted.
 TIMES = {
     "train logistic": 45,
@@ -32,9 +33,9 @@ TIMES = {
     "lda": 20,
     "report": 25,
     "reproduction": 15,
+    SPARK: 6,
 }
 SHORT = {"audit": 2, "report": 1, "train --overwrite": 1, "train mlp": 1}
-SPARK = 6
 COLD = 3  # one in so many starts a new interpreter, the others are forks of one that has imported the libraries
 SIGNALS = {"SIGKILL": signal.SIGKILL, "SIGINT": signal.SIGINT}
 Failures = list[tuple[str, str]]
@@ -57,8 +58,11 @@ class Trial:
         return f"{self.command.name}, signal {self.number} after {self.after:.3f} s, {how}"
 
 
-def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
-    """One row for each command and signal."""
+def attack(*, full: bool, seed: int, commands: Iterable[str] | None = None) -> Iterator[Outcome]:
+    """One row for each command, or those that are named, and signal."""
+    times_of = TIMES if full else SHORT
+    if shutil.which("java") is None:
+        times_of = {name: times for name, times in times_of.items() if name != SPARK}
     rng = np.random.default_rng(seed)
     root = Path(tempfile.mkdtemp(prefix="fairalm-kills-"))
     context = multiprocessing.get_context("spawn")
@@ -66,10 +70,9 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
         with ProcessPoolExecutor(2, mp_context=context, initializer=import_libraries) as pool:
             made = pool.submit(prepare, root).result()
             os.environ["FAIRALM_CACHE"] = str(root / "cache")
-            for name, times in (TIMES if full else SHORT).items():
-                yield from _attack_one(pool, made[name], root, times, rng, cold=full)
-            if full and shutil.which("java"):
-                yield from _attack_one(pool, _spark(root), root, SPARK, rng, cold=True)
+            for name in commands or times_of:
+                command = _spark(root) if name == SPARK else made[name]
+                yield from _attack_one(pool, command, root, times_of.get(name, 1), rng, cold=full)
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -140,6 +143,4 @@ def _spark(root: Path) -> Command:
     people = pd.read_csv(root / "data" / "people.csv")
     people.assign(label=(people["hired"] == "yes").astype(int), x=people["skill"]).to_parquet(rows)
     line = (str(rows), "checkpoint", "out.json")
-    return Command(
-        "Spark fit with a checkpoint", line, ("out.json",), "out.json", "tools.attack.spark_fit", starts_cold=True
-    )
+    return Command(SPARK, line, ("out.json",), "out.json", "tools.attack.spark_fit", starts_cold=True)
