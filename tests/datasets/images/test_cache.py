@@ -19,10 +19,12 @@ from fairalm.exceptions import InputError
 Image = pytest.importorskip("PIL.Image")
 
 READ = """
+import signal
 import sys
 from pathlib import Path
 from fairalm.datasets.images import cache as image_cache
 from fairalm.datasets.images.cache import read_cached
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if the tests run in a shell's background
 image_cache.WORTH = float(sys.argv[2])
 files = sorted(Path(sys.argv[1]).glob("*.png"))
 found = read_cached([(str(file),) for file in files], size=16, kind="grey", progress=False)
