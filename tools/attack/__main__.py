@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import signal
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +41,7 @@ def main() -> int:
         help="write the recorded results into the table of a page, in place of its rows for the same; run nothing",
     )
     options = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs would ignore it
     if options.write is not None:
         outcomes = [outcome for name in ATTACKS for outcome in _recorded(name)]
         lines = updated(options.write.read_text(encoding="utf-8"), outcomes)
