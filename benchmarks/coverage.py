@@ -152,7 +152,9 @@ def measured(settings: list[Setting], draws: int, *, weighted: bool) -> Coverage
             else:
                 of_kind = gap_change if definition.kind == "difference" else ratio_change
                 low, high = of_kind(found, pairs, pairs, LEVEL)
-            yield f"change of {name}", where, share_covered(low, high, after - before, usable)
+            no_gap = not overall and abs(np.array([before, after]) - (definition.kind == "ratio")).max() < 1e-9
+            what = f"change of {name}" + ", no gap before and after" * bool(no_gap)
+            yield what, where, share_covered(low, high, after - before, usable)
             if weighted:
                 lines = (len(samples.names) // 2, 2) if setting.is_separate else (1, len(samples.names))
                 shape = (draws, len(definition.rates) * lines[0], lines[1])

@@ -65,6 +65,20 @@ def test_the_interval_is_narrower_than_that_of_different_rows():
     assert change.high - change.low < 0.7 * apart
 
 
+def test_few_changes_cannot_change_a_gap_by_much():
+    """Without a gap, which group is ahead is chance; what a difference can change by is not."""
+    rng = np.random.default_rng(0)
+    group, y = np.repeat(["a", "b"], 2000), np.ones(4000, dtype=int)
+    before = (rng.random(4000) < 0.7).astype(int)
+    after = np.where(rng.random(4000) < 0.01, 1 - before, before)
+    changes = paired_changes(y, before, after, sensitive_features=group, constraint=EqualOpportunity())
+    widest = sum(np.ptp([changes.groups[name]["tpr"].low, changes.groups[name]["tpr"].high]) for name in "ab")
+    for name in ("deo", "dp_ratio"):
+        change = changes.measures[name]
+        assert change.low < 0 < change.high
+        assert change.high - change.low < 1.5 * widest
+
+
 def test_exchanging_the_models_mirrors_every_interval():
     y, before, after, group = rows()
     for constraint in CONSTRAINTS:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairalm._validation import Attributes
+from fairalm.arrays import FloatArray, IntArray
 from fairalm.constraints import Constraint
 from fairalm.measures.compared import ComparedCells
 from fairalm.measures.definitions import MEASURES, Definition, definition_of
@@ -19,7 +20,7 @@ from fairalm.measures.paired_intervals import INFINITE, Contrasts, PairedCells, 
 from fairalm.measures.rates import RATES, Share
 from fairalm.measures.text import with_interval
 
-MOST = 400  # contrasts of one model; of more, those that may be the largest are kept
+MOST = 400  # contrasts; of more, those that may be the largest under either model are kept
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def change_of(which: str | Constraint | Definition, pair: PairedRates, *, level:
         return Change(None, None, None, after.n_rows, undefined)
     value = value_of(after)[0] - value_of(before)[0]
     cells = _cells(definition, pair, before, after)
-    contrasts = _contrasts(before), _contrasts(after)
+    contrasts = _contrasts(before, after)
     if definition.kind == "difference":
         low, high = gap_change(cells, *contrasts, level)
     else:
@@ -192,18 +193,26 @@ def _cells(definition: Definition, pair: PairedRates, before: ComparedCells, aft
     return PairedCells(k0, n0, k1, n1, both, correlation, is_same)
 
 
-def _contrasts(cells: ComparedCells) -> Contrasts:
+def _contrasts(before: ComparedCells, after: ComparedCells) -> tuple[Contrasts, Contrasts]:
     """The cells that are compared, each with each other; if there are very many, those that may differ most."""
-    has_rows, width = cells.n > 0, cells.groups.shape[1]
-    line, first, second = np.nonzero(cells.pairs & has_rows[:, :, None] & has_rows[:, None, :])
+    width = before.groups.shape[1]
+    line, first, second = np.nonzero(before.pairs)
     first, second = line * width + first, line * width + second
-    if len(line) <= MOST:
-        return first, second
+    has_rows = [(cells.n.ravel()[first] > 0) & (cells.n.ravel()[second] > 0) for cells in (before, after)]
+    kept = np.ones(len(line), dtype=bool)
+    if len(line) > MOST:
+        kept[:] = False
+        for cells in (before, after):
+            for rank in _ranks(cells, first, second):
+                kept[np.argsort(rank)[: MOST // 4]] = True
+    old, new = (kept & usable for usable in has_rows)
+    return (first[old], second[old]), (first[new], second[new])
+
+
+def _ranks(cells: ComparedCells, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Contrasts that may differ most have the lowest: by their value and by an end of its interval."""
     k, n, p = (part.ravel() for part in (cells.k, cells.n, cells.rates))
     counts = k[first], n[first], k[second], n[second]
     if cells.kind == "difference":
-        ranks = -(p[first] - p[second]), -difference_interval(*counts)[1]
-    else:
-        ranks = p[first] / np.where(p[second] > 0, p[second], np.nan), quotient_interval(*counts)[0]  # NaN comes last
-    kept = np.unique(np.concatenate([np.argsort(rank)[: MOST // 2] for rank in ranks]))
-    return first[kept], second[kept]
+        return -(p[first] - p[second]), -difference_interval(*counts)[1]
+    return p[first] / np.where(p[second] > 0, p[second], np.nan), quotient_interval(*counts)[0]  # NaN comes last

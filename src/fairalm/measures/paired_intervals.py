@@ -5,13 +5,15 @@ the interval of a difference of two exclusive shares. Contrasts of several rates
 :mod:`fairalm.measures.intervals`.
 
 A gap is the largest of several differences. Its change is not smooth where two of them tie, or where a difference is 0.
-With c_s the differences of the second model and d_t those of the first::
+With c_s the differences of the second model and d_t those of the first, and s* and t* the largest of each::
 
-    change = max_s c_s - max_t d_t = max_s min_t (c_s - d_t)
+    change = c_s* - d_t* <= c_s* - d_t  for every t
 
-Each c_s - d_t has a smooth interval. The lower end of the change is the max-min of their lower ends, at Šidák's level
-for the pairs of groups that may have the largest difference after; the upper end is the min-max of their upper ends, at
-the level for the pairs that may have it before. ``benchmarks/coverage.py`` simulates the coverage.
+Each c_s - d_t has a smooth interval. So each t gives an upper end, the largest of those of c_s - d_t over s, and the
+smallest of these ends is taken. Another upper end is the largest of those of c_s - d_s: no gap changes by more than the
+difference that changes most. It is the shorter one where several differences tie and few predictions change. The ends
+are at Šidák's level for the pairs of groups that may have the largest difference before; the lower end mirrors all
+this. ``benchmarks/coverage.py`` simulates the coverage.
 
 Arrays have the cells in their last axis; contrasts are given by the places of their two cells.
 """
@@ -126,7 +128,8 @@ def gap_change(cells: PairedCells, before: Contrasts, after: Contrasts, level: f
     n_after = _n_near(_difference(near.after, after), after)
     low, _ = _gap_ends(cells.at(critical_value(level, n_after)), before, after)
     _, high = _gap_ends(cells.at(critical_value(level, n_before)), before, after)
-    return np.maximum(low.min(axis=-1).max(axis=-1), -1.0), np.minimum(high.max(axis=-2).min(axis=-1), 1.0)
+    same = _is_same(before, after)
+    return np.maximum(-_upper_end(-low.swapaxes(-2, -1), same.T), -1.0), np.minimum(_upper_end(high, same), 1.0)
 
 
 def ratio_change(
@@ -143,7 +146,21 @@ def ratio_change(
     )
     low, _ = _ratio_ends(cells.at(critical_value(level, n_before)), before, after, most)
     _, high = _ratio_ends(cells.at(critical_value(level, n_after)), before, after, most)
-    return np.maximum(low.min(axis=-2).max(axis=-1), -1.0), np.minimum(high.max(axis=-1).min(axis=-1), 1.0)
+    same = _is_same(before, after)
+    return np.maximum(-_upper_end(-low, same), -1.0), np.minimum(_upper_end(high.swapaxes(-2, -1), same.T), 1.0)
+
+
+def _upper_end(high: FloatArray, same: BoolArray) -> FloatArray:
+    """The upper end of max_s c_s - max_t d_t, from those of c_s - d_t; `same` is where s and t are one contrast."""
+    each = high.max(axis=-2).min(axis=-1)
+    if not same.any(axis=1).all():
+        return np.asarray(each)
+    return np.asarray(np.minimum(each, np.where(same, high, -np.inf).max(axis=(-2, -1))))
+
+
+def _is_same(before: Contrasts, after: Contrasts) -> BoolArray:
+    """Where a contrast after (rows) compares the cells of one before (columns)."""
+    return np.asarray(np.logical_and(*(b[:, None] == a for b, a in zip(after, before, strict=True))))
 
 
 def _exclusive(k0: FloatArray, k1: FloatArray, n: FloatArray, z: Any) -> Interval:
