@@ -141,6 +141,16 @@ def test_links_lead_somewhere(page):
             assert not section or section in sections_of(path), f"{name_of(page)} links to {target}#{section}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_site_has_no_link_to_a_file_outside(page):
+    """Such links work in the repository; the site shows the path instead."""
+    site = pytest.importorskip("tools.site")
+    shown = site.OUTSIDE.sub("", text_of(page))
+    for target in re.findall(r"\]\(([^)#]+)", shown):
+        if "://" not in target and page.is_relative_to(ROOT / "docs"):
+            assert (page.parent / target).resolve().is_relative_to(ROOT / "docs"), target
+
+
 def sections_of(page):
     """The anchors that GitHub gives to the headings of a page."""
     headings = re.findall(r"^#+ (.*)", text_of(page), re.MULTILINE)
