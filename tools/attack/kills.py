@@ -119,7 +119,7 @@ def hit(trial: Trial) -> tuple[Failures, bool]:
         failures.append(("hang", "did not end"))
     if ended.orphans:
         failures.append(("hang", f"{ended.orphans} processes left"))
-    if trial.number == signal.SIGINT and not _is_one_line(ended):
+    if trial.number == signal.SIGINT and not _is_one_line(ended, command):
         failures.append(("traceback", f"code {ended.code}: {ended.said[-400:]!r}"))
     if problem := command.finish(folder, trial.expected):
         failures.append(("lost", problem))
@@ -132,9 +132,11 @@ def _is_before_us(ended: Ended) -> bool:
     return ended.code in (1, -signal.SIGINT) and "/fairalm/" not in ended.said and "/reproduction/" not in ended.said
 
 
-def _is_one_line(ended: Ended) -> bool:
+def _is_one_line(ended: Ended, command: Command) -> bool:
     """Whether an interrupted command said so in one line, after its warnings, or had finished."""
     lines = [line for line in ended.said.splitlines() if line and not line.startswith("Warning: ")]
+    if command.name == SPARK:
+        lines = lines[-1:]  # before it, the JVM and py4j log what they see of the interrupt
     return (ended.code == 130 and lines == ["Interrupted."]) or (ended.code == 0 and not ended.has_traceback)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-from fairalm.interrupts import interruptible
+from fairalm.interrupts import interruptible, run_command
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -18,8 +18,15 @@ SETTINGS = {
 }
 
 
-def main(rows: str, checkpoint: str, out: str) -> None:
+def main() -> None:
     """Fit, and write the figures."""
+    with interruptible():
+        warnings.simplefilter("ignore")
+        fit(*sys.argv[1:])
+
+
+def fit(rows: str, checkpoint: str, out: str) -> None:
+    """Fit with a checkpoint, and write the figures."""
     from pyspark.ml.classification import LogisticRegression
     from pyspark.ml.feature import VectorAssembler
     from pyspark.sql import SparkSession
@@ -41,6 +48,4 @@ def main(rows: str, checkpoint: str, out: str) -> None:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    with interruptible():
-        main(*sys.argv[1:])
+    run_command(lambda: main)
