@@ -117,7 +117,7 @@ def test_without_the_extra_one_line_says_so(run, table, tmp_path, monkeypatch, c
     more = ("-o", "r") if command == "train" else ("--seeds", 1, "--methods", "secant")
     code, out, _ = run(command, table, *ARGS, *more)
     assert code == 0
-    assert out.splitlines()[-1] == 'No page. Pages and figures need vl-convert-python: pip install "fairalm[report]".'
+    assert out.splitlines()[-1] == 'No page. Pages and figures need vl-convert: pip install "fairalm[report]".'
     code, _, err = run("report", "r") if command == "train" else (2, "", "pip install")
     assert code == 2
     assert "pip install" in err

@@ -21,7 +21,7 @@ def vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError as error:
-        raise ImportError('Pages and figures need vl-convert-python: pip install "fairalm[report]"') from error
+        raise ImportError('Pages and figures need vl-convert: pip install "fairalm[report]"') from error
     return vl_convert
 
 
