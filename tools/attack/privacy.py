@@ -13,7 +13,6 @@ tables of Local Law 144 are exact by law.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -38,7 +37,8 @@ def attack(*, full: bool, seed: int) -> Iterator[Outcome]:
 
 def attacked(what: str, worlds: Iterable[World], *, most_each: int, whole: int = WHOLE) -> Outcome:
     """Guess up to `most_each` hidden counts of each world; of each `whole` of them, count all possible values."""
-    outcome, sizes, n_pages, n_narrow = Outcome(what), Counter[int](), 0, 0
+    outcome, n_pages, n_narrow = Outcome(what), 0, 0
+    sizes: list[int] = []  # how many values are left
     for number, world in enumerate(worlds):
         cells = world.small()
         if not cells:
@@ -52,11 +52,11 @@ def attacked(what: str, worlds: Iterable[World], *, most_each: int, whole: int =
             values = possible(world, cell, text, enough=None if is_whole else ENOUGH)
             n_narrow += len(values) < ENOUGH
             if is_whole:
-                sizes[len(values)] += 1
+                sizes.append(len(values))
             if len(values) == 1:
                 outcome.fail("silent", f"world {number}: {dict(cell)} is {world.count(cell)}")
-    remaining = ", ".join(f"{size} values {sizes[size]} times" for size in sorted(sizes))
-    outcome.note = f"{n_pages} pages; {n_narrow} narrow; of every tenth count all values that are left: {remaining}"
+    left = f"{min(sizes)} to {max(sizes)}, median {np.median(sizes):.0f}" if sizes else "not counted"
+    outcome.note = f"{n_pages} pages; {n_narrow} narrow; values left of every tenth count: {left}"
     return outcome
 
 
