@@ -73,7 +73,11 @@ def command_line():
     from fairalm.cli import app
 
     command = get_command(app)
-    text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="fairalm")
+    context = typer.Context(command)
+    text = get_docs_for_click(obj=command, ctx=context, name="fairalm")
+    for name in command.list_commands(context):
+        about = command.get_command(context, name).get_short_help_str
+        text = text.replace(f"`{name}`: {about()}", f"`{name}`: {about(limit=1000)}")  # typer cuts it off
     text = text.replace("\b", "").replace("# `fairalm`\n", "# Command line\n", 1).replace("```console\n$ ", "```text\n")
     return EXAMPLE.sub(r"\n```text\n\1```\n", text)
 
