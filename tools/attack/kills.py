@@ -136,7 +136,7 @@ def _is_one_line(ended: Ended, command: Command) -> bool:
     """Whether an interrupted command said so in one line, after its warnings, or had finished."""
     lines = [line for line in ended.said.splitlines() if line and not line.startswith("Warning: ")]
     if command.name == SPARK:
-        lines = lines[-1:]  # before it, the JVM and py4j log what they see of the interrupt
+        lines = [line for line in lines if line == "Interrupted."]  # the JVM and py4j log around it
     return (ended.code == 130 and lines == ["Interrupted."]) or (ended.code == 0 and not ended.has_traceback)
 
 
