@@ -23,6 +23,7 @@ def words(out):
 
 
 def test_decisions_only(run, decided, tmp_path):
+    pytest.importorskip("vl_convert")
     code, out, err = run("audit", "p.csv", "--decision", "granted", "--protected", "sex")
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80

@@ -97,6 +97,7 @@ def test_predict_refuses_an_unknown_scikit_learn(run, tmp_path, monkeypatch):
 
 
 def test_compare_on_seeds(run, table, tmp_path):
+    pytest.importorskip("fairlearn")
     options = (
         "--target",
         "hired",
@@ -130,6 +131,7 @@ def test_compare_on_seeds(run, table, tmp_path):
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_fairlearn_joins_where_it_has_the_constraint(run, table, constraint):
+    pytest.importorskip("fairlearn")
     options = ("--target", "hired", "--protected", "sex", "--methods", "unconstrained", "--seeds", "1", "--json")
     code, out, _ = run("compare", table, *options, "--constraint", constraint)
     assert code == 0
@@ -139,6 +141,7 @@ def test_fairlearn_joins_where_it_has_the_constraint(run, table, constraint):
 
 
 def test_compare_leaves_out_what_fairlearn_refuses(run, people, tmp_path):
+    pytest.importorskip("fairlearn")
     people.loc[people["sex"] == "F", "hired"] = "yes"  # no women to be wrong about
     people.to_csv(tmp_path / "p.csv", index=False)
     options = ("--target", "hired", "--protected", "sex", "--methods", "secant", "--seeds", "1")
@@ -149,6 +152,8 @@ def test_compare_leaves_out_what_fairlearn_refuses(run, people, tmp_path):
 
 
 def test_demo_twice(run, tmp_path):
+    pytest.importorskip("fairlearn")
+    pytest.importorskip("vl_convert")
     for _ in range(2):
         code, out, err = run("demo", "--rows", "1500")
         assert (code, err) == (0, "")

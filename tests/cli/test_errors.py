@@ -93,6 +93,7 @@ def test_options(run, table, tmp_path, options, message):
 
 
 def test_files(run, people, tmp_path):
+    pytest.importorskip("pyarrow")
     (tmp_path / "empty.csv").write_bytes(b"")
     (tmp_path / "header.csv").write_text("skill,town,sex,hired\n")
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 10)
@@ -123,6 +124,7 @@ def test_files(run, people, tmp_path):
     ],
 )
 def test_an_id_is_no_protected_attribute(run, tmp_path, n_rows, n_groups, message):
+    pytest.importorskip("torch")
     rows, y = np.arange(n_rows), np.arange(n_rows) % 2
     pd.DataFrame({"ID": rows % n_groups, "age": rows % 50, "y": y, "said": 1 - y}).to_csv(
         tmp_path / "p.csv", index=False

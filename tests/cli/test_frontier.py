@@ -23,6 +23,7 @@ def done(run, table):
 
 
 def test_what_is_printed_and_written(done, tmp_path):
+    pytest.importorskip("vl_convert")
     out = done
     assert max(map(len, out.splitlines()[:-3])) <= 80
     assert "2 points <- chosen" in out

@@ -38,6 +38,7 @@ def test_results(run, escaped, command):
 
 
 def test_results_of_a_run(run, escaped):
+    pytest.importorskip("vl_convert")
     assert run("train", escaped, *QUESTION, "-o", f"r{CLEAR}")[0] == 0
     for arguments in (("predict", escaped, "-o", "out.csv"), ("card",), ("report", "-o", "r.html"), ("check",)):
         code, printed, err = run(arguments[0], f"r{CLEAR}", *arguments[1:])

@@ -25,6 +25,7 @@ def applicants(tmp_path):
 
 
 def test_found(run, applicants, tmp_path):
+    pytest.importorskip("vl_convert")
     code, out, err = run("lda", applicants, *FOUND, "-o", "r")
     assert (code, err) == (0, "")
     text = " ".join(out.split())
@@ -64,6 +65,7 @@ def test_none_found(run, applicants, tmp_path):
 
 
 def test_json_and_overwrite(run, applicants, tmp_path):
+    pytest.importorskip("vl_convert")
     code, out, _ = run("lda", applicants, *FOUND, "--json")
     assert code == 0
     content = json.loads(out)

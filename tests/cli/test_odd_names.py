@@ -12,6 +12,7 @@ QUESTION = ("--target", "hired", "--protected")
 
 @pytest.mark.parametrize("name", ["self", "index", "frame", "0", "prediction of whom?"])
 def test_a_protected_column_may_have_any_name(run, people, tmp_path, name):
+    pytest.importorskip("vl_convert")
     people.rename(columns={"sex": name}).to_csv(tmp_path / "people.csv", index=False)
     for command in (
         ("train", "people.csv", *QUESTION, name, "-o", "run"),

@@ -59,6 +59,7 @@ def held(tmp_path):
     ],
 )
 def test_a_second_process_is_told_before_any_work(run, held, arguments, out):
+    pytest.importorskip("vl_convert")
     number = held(out)
     code, _, err = run(*arguments, "-o", out)
     assert code == 2
@@ -67,6 +68,7 @@ def test_a_second_process_is_told_before_any_work(run, held, arguments, out):
 
 @pytest.mark.parametrize("name", WITH_PAGES)
 def test_an_interrupt_while_the_page_is_written_leaves_nothing(run, table, tmp_path, monkeypatch, name):
+    pytest.importorskip("vl_convert")
     options, outputs, writer = WITH_PAGES[name]
     command = (name, table, *options, "-o", outputs[0])
 
@@ -105,6 +107,7 @@ def test_the_manifest_says_what_the_files_were_made_from(run, table, trained, tm
 
 
 def test_what_stands_beside_an_output_is_not_replaced(run, table, trained, tmp_path):
+    pytest.importorskip("vl_convert")
     (tmp_path / "c.html").write_text("mine")
     compare = ("compare", table, *COMPARE, "-o", "c.json")
     code, _, err = run(*compare)
@@ -121,6 +124,7 @@ def test_what_stands_beside_an_output_is_not_replaced(run, table, trained, tmp_p
 
 
 def test_a_comparison_is_printed_where_its_page_cannot_be_written(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     (tmp_path / "fairalm-compare.html").mkdir()
     code, out, err = run("compare", table, *COMPARE)
     assert code == 0, err

@@ -62,6 +62,7 @@ def module(tmp_path, monkeypatch):
 
 
 def test_every_command(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     code, out, err = run("train", table, *BASE, *OWN)
     assert code == 0, err
     assert "Constraint rejection: the share of people not predicted hired = yes may differ" in " ".join(out.split())

@@ -10,6 +10,7 @@ ARGS = ("--target", "hired", "--protected", "sex")
 
 
 def test_commands_end_with_the_page(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     code, out, _ = run("train", table, *ARGS, "-o", "r")
     assert code == 0
     assert out.splitlines()[-1] == "Page: r/report.html"
@@ -23,6 +24,7 @@ def test_commands_end_with_the_page(run, table, tmp_path):
 
 
 def test_report_of_several_runs(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     run("train", table, *ARGS, "-o", "a")
     run("compare", table, *ARGS, "--seeds", 1, "--methods", "secant", "-o", "c.json")
     code, out, _ = run("report", "a", "c.json", "-o", "both.html", "--figures", "figures", "--json", "--min-cell", 1)
@@ -49,6 +51,7 @@ def test_report_of_several_runs(run, table, tmp_path):
 
 
 def test_runs_that_differ_are_refused(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     run("train", table, *ARGS, "-o", "a")
     run("train", table, *ARGS, "--constraint", "demographic-parity", "-o", "b")
     code, out, err = run("report", "a", "b", "-o", "both.html")
@@ -59,6 +62,8 @@ def test_runs_that_differ_are_refused(run, table, tmp_path):
 
 
 def test_birds_are_not_people(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("huggingface_hub")
     code, out, _ = run("train", table, *ARGS, "--rows-are", "birds", "-o", "a")
     assert code == 0
     texts = [" ".join(text.split()) for text in (out, run("report", "a", "-o", "a.html")[1])]
@@ -70,6 +75,7 @@ def test_birds_are_not_people(run, table, tmp_path):
 
 
 def test_card(run, table, tmp_path):
+    pytest.importorskip("huggingface_hub")
     run("train", table, *ARGS, "-o", "a")
     code, out, _ = run("card", "a")
     assert code == 0
@@ -79,6 +85,7 @@ def test_card(run, table, tmp_path):
 
 
 def test_warnings_of_the_training_are_repeated(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     code, _, err = run("train", table, *ARGS, "--max-iter", 1, "--method", "l2", "--predictor", "last", "-o", "a")
     assert code == 0
     (warning,) = json.loads((tmp_path / "a" / "metrics.json").read_text())["training"]["warnings"]
@@ -98,6 +105,7 @@ def test_warnings_of_the_training_are_repeated(run, table, tmp_path):
 
 
 def test_what_cannot_be_is_said_in_a_sentence(run, table, tmp_path):
+    pytest.importorskip("vl_convert")
     run("train", table, *ARGS, "-o", "a")
     for args, said in (
         (("report", "b"), "b is not a run of fairalm: there is no such file or folder."),

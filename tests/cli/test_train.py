@@ -12,6 +12,7 @@ from fairalm.report.facts import gather
 
 
 def test_a_run_on_a_shipped_data_set(run, tmp_path):
+    pytest.importorskip("vl_convert")
     code, out, err = run("train", "german")
     assert code == 0
     assert "The model may use foreign_worker" in out

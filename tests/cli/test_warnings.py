@@ -16,6 +16,8 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_warning_is_shown_kept_and_repeated(case, run, tmp_path):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("huggingface_hub")
     options, words = CASES[case]
     code, _, err = run("train", "compas", *options, "-o", "r")
     assert code == 0

@@ -136,6 +136,7 @@ def arrow_from_pandas(frame):
 
 @pytest.mark.parametrize("convert", [pl.from_pandas, arrow_from_pandas], ids=["polars", "pyarrow"])
 def test_frames_of_other_packages(table, convert):
+    pytest.importorskip("pyarrow")
     roles = {"target": "hired", "protected": "sex", "drop": "id"}
     ours = Dataset.from_frame(convert(table.reset_index(drop=True)), **roles)
     pd.testing.assert_frame_equal(ours.frame, Dataset.from_frame(table, **roles).frame)

@@ -21,6 +21,7 @@ def test_csv(tmp_path, name, encoding):
 
 @pytest.mark.parametrize("index", [None, "sex"])
 def test_parquet(tmp_path, index):
+    pytest.importorskip("pyarrow")
     table = TABLE if index is None else TABLE.set_index(index)
     table.to_parquet(tmp_path / "people.parquet")
     pd.testing.assert_frame_equal(read_table(str(tmp_path / "people.parquet")), TABLE, check_like=True)
@@ -58,6 +59,8 @@ def test_parquet(tmp_path, index):
     ],
 )
 def test_one_sentence_says_what_is_wrong(tmp_path, name, content, message):
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message) as caught:
         read_table(tmp_path / name)

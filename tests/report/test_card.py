@@ -30,6 +30,7 @@ def test_the_hub_reads_it(trained, nasty):
 
 
 def test_without_the_hub(trained, monkeypatch):
+    pytest.importorskip("huggingface_hub")
     with_metadata = model_card(gather([trained]))
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.warns(FairALMWarning, match=r'pip install "fairalm\[hub\]"'):
@@ -39,6 +40,7 @@ def test_without_the_hub(trained, monkeypatch):
 
 
 def test_names_are_text(nasty):
+    pytest.importorskip("huggingface_hub")
     text = model_card(gather([nasty]))
     code = text[text.index("## How it was made") :]
     assert "<script>" not in text.replace(code, "").split("---", 2)[2]
@@ -48,12 +50,14 @@ def test_names_are_text(nasty):
 
 
 def test_small_cells_are_rounded(nasty):
+    pytest.importorskip("huggingface_hub")
     text = model_card(gather([nasty], min_cell=2000))
     assert "rounded to the nearest 2000" in text
     assert "sha256" not in text
 
 
 def test_rates_from_the_plain_model_and_warnings(trained):
+    pytest.importorskip("huggingface_hub")
     metrics = json.loads((trained / "metrics.json").read_text())
     metrics["training"]["warnings"] = ["The TPR falls in F <b>."]
     lines = model_card(gather([metrics])).splitlines()

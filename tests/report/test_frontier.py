@@ -113,6 +113,7 @@ def test_a_curve_of_one_point_has_no_slider(show, metrics):
 
 
 def test_the_card_and_the_figures(frontier, tmp_path):
+    pytest.importorskip("huggingface_hub")
     facts = gather([frontier])
     assert "no classifier within the limits" in model_card(facts)
     names = set(figure_names(facts))

@@ -68,6 +68,7 @@ def test_a_card_of_hostile_names(hostile):
 
 def test_a_card_of_a_hostile_file(trained):
     """A metrics.json by somebody else: its versions, commands and constraint are texts too."""
+    pytest.importorskip("huggingface_hub")
     for attack in ATTACKS:
         metrics = json.loads((trained / "metrics.json").read_text())
         metrics["versions"] = {attack: attack}

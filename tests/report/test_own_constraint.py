@@ -84,6 +84,7 @@ def run(test_rows):
 
 
 def test_facts_say_what_the_class_says(run):
+    pytest.importorskip("huggingface_hub")
     recorded, _ = run
     facts = gather([recorded])
     sentence = "The share of people not predicted hired = yes may differ between groups by at most 2 points."

@@ -109,6 +109,7 @@ def test_draws_follow_the_expectation_and_the_seed(model, compas):
 
 
 def test_settings_can_be_searched(people):
+    pytest.importorskip("clarabel")
     X, y, s = people(n=4000)
     search = GridSearchCV(ZafarClassifier(among="positives"), {"share": [0.0, 1.0]}, cv=2)
     assert search.fit(X, y, sensitive_features=s).best_params_["share"] == 1.0

@@ -105,6 +105,7 @@ def test_nobody_missed_is_the_plain_model():
 
 
 def test_too_few_rounds_are_reported(compas):
+    pytest.importorskip("clarabel")
     X, y, s = compas
     with pytest.warns(ToleranceWarning, match="after 1 rounds, above the bound 0: raise max_iter or share"):
         ZafarClassifier(max_iter=1).fit(X, y, sensitive_features=s)
