@@ -91,9 +91,10 @@ class Runner:
 
 
 def _attempt(job: Job, data_dir: str | None) -> tuple[Job, Result | None, str]:
-    """A job that fails must not stop the others."""
+    """A job that fails must not stop the others; each runs on one core, its own steps are not sent to the workers."""
     try:
-        return job, {"config": job.config, **job.run(data_dir)}, ""
+        with parallel_config(backend="sequential"):
+            return job, {"config": job.config, **job.run(data_dir)}, ""
     except Exception as error:
         return job, None, f"{type(error).__name__}: {error}"
 

@@ -32,7 +32,7 @@ def alternate(X, y):
         for label in np.unique(labels):
             rows = np.flatnonzero(labels == label)
             groups[rows[np.argsort(sums[rows], kind="stable")]] = np.arange(len(rows)) % 2
-    except (TypeError, ValueError, IndexError, RuntimeWarning, np.exceptions.ComplexWarning):
+    except (TypeError, ValueError, IndexError, NotImplementedError, RuntimeWarning, np.exceptions.ComplexWarning):
         return np.arange(len(X) if hasattr(X, "__len__") else X.shape[0]) % 2  # what is wrong is for fit to say
     return groups
 
