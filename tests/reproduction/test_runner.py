@@ -80,6 +80,8 @@ def test_what_is_kept_must_fit(tmp_path):
 
 
 def test_table_and_files(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("vl_convert")
     folder = tmp_path / "here" / "table"
     done = run(*SMALL, "--jobs", "1", "-o", folder)
     assert (done.code, done.err) == (0, "")
@@ -96,6 +98,7 @@ def test_table_and_files(run, tmp_path):
 
 
 def test_killed_and_started_again(tmp_path):
+    pytest.importorskip("fairlearn")
     command = [sys.executable, "-m", "reproduction", "tabular", "--tables", "german", "-o", str(tmp_path)]
     command += ["--rows", "hardt,donini,plain", "--seeds", "3", "--jobs", "2"]
     quiet = {"cwd": ROOT, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
