@@ -156,6 +156,14 @@ def test_very_many_groups_keep_the_widest_contrasts(name, monkeypatch):
     assert (some.low, some.high) == pytest.approx((every.low, every.high), abs=0.02)
 
 
+def test_an_empty_cell_among_very_many_groups():
+    y, before, after, group = rows(n=4000, groups=[f"g{i:02d}" for i in range(25)])
+    before[group == "g03"], after[group == "g07"] = 0, 0  # no precision there
+    changes = paired_changes(y, before, after, sensitive_features=group, constraint=PredictiveParity())
+    change = changes.measures["predictive_parity"]
+    assert change.low < change.value < change.high
+
+
 def test_wrong_rows_are_refused():
     with pytest.raises(InputError, match="1 missing"):
         paired_changes([1, 0], [1, None], [1, 0], sensitive_features=["a", "b"])

@@ -198,14 +198,13 @@ def _contrasts(before: ComparedCells, after: ComparedCells) -> tuple[Contrasts, 
     width = before.groups.shape[1]
     line, first, second = np.nonzero(before.pairs)
     first, second = line * width + first, line * width + second
-    has_rows = [(cells.n.ravel()[first] > 0) & (cells.n.ravel()[second] > 0) for cells in (before, after)]
-    kept = np.ones(len(line), dtype=bool)
+    usable = [(cells.n.ravel()[first] > 0) & (cells.n.ravel()[second] > 0) for cells in (before, after)]
+    kept = np.full(len(line), len(line) <= MOST)
     if len(line) > MOST:
-        kept[:] = False
-        for cells in (before, after):
-            for rank in _ranks(cells, first, second):
-                kept[np.argsort(rank)[: MOST // 4]] = True
-    old, new = (kept & usable for usable in has_rows)
+        for cells, places in zip((before, after), map(np.flatnonzero, usable), strict=True):
+            for rank in _ranks(cells, first[places], second[places]):
+                kept[places[np.argsort(rank)[: MOST // 4]]] = True
+    old, new = (kept & own for own in usable)
     return (first[old], second[old]), (first[new], second[new])
 
 

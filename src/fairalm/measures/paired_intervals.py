@@ -128,7 +128,7 @@ def gap_change(cells: PairedCells, before: Contrasts, after: Contrasts, level: f
     n_after = _n_near(_difference(near.after, after), after)
     low, _ = _gap_ends(cells.at(critical_value(level, n_after)), before, after)
     _, high = _gap_ends(cells.at(critical_value(level, n_before)), before, after)
-    same = _is_same(before, after)
+    same = _same_contrasts(before, after)
     return np.maximum(-_upper_end(-low.swapaxes(-2, -1), same.T), -1.0), np.minimum(_upper_end(high, same), 1.0)
 
 
@@ -146,7 +146,7 @@ def ratio_change(
     )
     low, _ = _ratio_ends(cells.at(critical_value(level, n_before)), before, after, most)
     _, high = _ratio_ends(cells.at(critical_value(level, n_after)), before, after, most)
-    same = _is_same(before, after)
+    same = _same_contrasts(before, after)
     return np.maximum(-_upper_end(-low, same), -1.0), np.minimum(_upper_end(high.swapaxes(-2, -1), same.T), 1.0)
 
 
@@ -158,9 +158,10 @@ def _upper_end(high: FloatArray, same: BoolArray) -> FloatArray:
     return np.asarray(np.minimum(each, np.where(same, high, -np.inf).max(axis=(-2, -1))))
 
 
-def _is_same(before: Contrasts, after: Contrasts) -> BoolArray:
+def _same_contrasts(before: Contrasts, after: Contrasts) -> BoolArray:
     """Where a contrast after (rows) compares the cells of one before (columns)."""
-    return np.asarray(np.logical_and(*(b[:, None] == a for b, a in zip(after, before, strict=True))))
+    (i, j), (k, m) = after, before
+    return np.asarray((i[:, None] == k) & (j[:, None] == m))
 
 
 def _exclusive(k0: FloatArray, k1: FloatArray, n: FloatArray, z: Any) -> Interval:
