@@ -44,6 +44,14 @@ def test_no_limits_are_the_plain_model(frontier, data):
     assert frontier.frontier_["error"].iloc[-1] == frontier.baselines_["error"].iloc[0]
 
 
+def test_corrections_leave_the_shares_of_a_group_at_one(frontier):
+    """Else they contradict equal shares of all labels, and nothing but the plain model is found."""
+    for point in frontier._trade_off.points:
+        of_shares = point.offsets[1::2]  # demographic parity is the second constraint of each label
+        assert abs(np.sum(of_shares, axis=0)).max() < 1e-12
+        assert point.excess < 0.01
+
+
 @pytest.mark.parametrize(("constraint", "measure"), [(DemographicParity, ddp), (EqualOpportunity, deo)])
 def test_the_gap_of_every_label_is_closed(frontier, constraint, measure):
     point = frontier.at(constraint=constraint(tol=0.02))

@@ -91,11 +91,13 @@ class LabelFrontier:
             changes = [new - old for new, old in zip(wanted, offsets, strict=True)]
             if max(abs(own).max() for own in changes) < SETTLED:
                 break
-            offsets = [step.after(*pair) for step, pair in zip(steps, zip(offsets, changes, strict=True), strict=True)]
+            moved = [step.after(*pair) for step, pair in zip(steps, zip(offsets, changes, strict=True), strict=True)]
+            offsets = self._balanced(limited, moved)
         if found is None:
             raise InputError("These limits contradict each other: loosen one of them.")
         program, now, used = found
-        return self._point(asked, program, solve(program, now.multipliers), used)
+        exact = solve(program, now.multipliers)
+        return self._point(asked, program, exact if exact.is_feasible else now, used)
 
     def _parts_of(self, populations: tuple[str, ...]) -> list[FloatArray]:
         """What predicting each row as each label adds to the sums; kept for the next point."""
@@ -142,13 +144,18 @@ class LabelFrontier:
         return limits.arrays()
 
     def _corrections(self, limited: list[_Limited], sums: FloatArray, chosen: FloatArray) -> list[FloatArray]:
-        """By how much observed rates correct those of the program.
+        """By how much observed rates correct those of the program."""
+        accepted = {own.label: own.rows.sums(own.rows.weight * chosen[:, own.label]) for own in limited}
+        return self._balanced(
+            limited, [own.rows.correction(own.cells, own.rates.values(sums), accepted[own.label]) for own in limited]
+        )
+
+    def _balanced(self, limited: list[_Limited], offsets: list[FloatArray]) -> list[FloatArray]:
+        """The same corrections, so that they change no group's sum over the labels.
 
         The shares of a group that are predicted as each label sum to one, observed or not. So must they when corrected:
         otherwise they could not be equal in all groups.
         """
-        accepted = {own.label: own.rows.sums(own.rows.weight * chosen[:, own.label]) for own in limited}
-        offsets = [own.rows.correction(own.cells, own.rates.values(sums), accepted[own.label]) for own in limited]
         if len(self.targets) < len(self.sample.labels):
             return offsets
         n_constraints = len(limited) // len(self.targets)
