@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import typer
 
-from fairalm._validation import Groups
 from fairalm.console import is_terminal, print_table, say
 from fairalm.constraints import Constraint
 from fairalm.datasets import name_of
@@ -68,14 +67,6 @@ def show_samples(samples: Samples, constraint: Constraint, *lines: str) -> None:
     for line in lines:
         say(line)
     say(f"Constraint {constraint_sentence(constraint, samples.label, rows_are)}")
-
-
-def groups_sentence(groups: Groups) -> str:
-    """How many groups there are: "4 groups", or "2 groups of sex and 5 groups of race"."""
-    if not groups.attributes:
-        return f"{groups.n_groups} groups"
-    parts = [f"{len(attribute.labels)} groups of {attribute.name}" for attribute in groups.attributes]
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def protected_sentence(samples: Samples) -> str:
