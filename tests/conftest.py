@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+CHROMIUM = Path("/usr/bin/chromium")
 #: Tests that start processes, train nets or open a browser: not part of `make check`.
 SLOW = (
     "attack",
@@ -29,6 +30,7 @@ SLOW = (
     "sklearn/test_frontier.py",
     "spark",
     "test_extension.py",
+    "test_site.py",
     "test_workers.py",
     "vision",
 )
@@ -38,6 +40,17 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if any(item.path.is_relative_to(HERE / place) for place in SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no {CHROMIUM}")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield started
+        started.close()
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""The pages keep their word: their code runs from top to bottom, as do the examples, and links and commands exist."""
+"""The pages keep their word: their code runs from top to bottom, as do the examples, and links and commands exist.
+
+The tutorials are run by test_site.py.
+"""
 
 import contextlib
 import io
@@ -17,13 +20,10 @@ from typer.testing import CliRunner
 import fairalm
 from fairalm.cli import app
 from reproduction.command import reproduce
-from tools.tutorials import NEEDS
-from tools.tutorials import run as run_tutorial
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = (ROOT / "docs", ROOT / "reproduction")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(page for path in FOLDERS for page in path.rglob("*.md"))]
-TUTORIALS = [page for page in PAGES if page.parent.name == "tutorials" and page.stem != "index"]
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.py")) if not path.name.startswith("my_")]
 ADDING = ROOT / "docs" / "how-to" / "extending.md"
 # code, the name of the file if it has a title, and what the page says it prints
@@ -64,7 +64,7 @@ def folder(monkeypatch, tmp_path):
 @pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
 @LIGHTNING
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if BLOCK.search(text_of(page)) and page not in TUTORIALS], ids=name_of
+    "page", [page for page in PAGES if BLOCK.search(text_of(page)) and page.parent.name != "tutorials"], ids=name_of
 )
 def test_page_runs(page, folder, capsys):
     if page.name == "spark.md" and shutil.which("java") is None:
@@ -79,17 +79,6 @@ def test_page_runs(page, folder, capsys):
         line = text[: block.start()].count("\n") + 1
         exec(compile("\n" * line + code, str(page), "exec"), namespace)
         assert (printed or "") in capsys.readouterr().out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", TUTORIALS, ids=name_of)
-def test_tutorial_ends_in_its_page(page, folder):
-    text = run_tutorial(page, folder)
-    if NEEDS.search(text_of(page)) and "Not run here" in text:
-        pytest.skip("needs the folder acs in FAIRALM_DATA")
-    assert 'title="Output"' in text
-    for name in re.findall(r"<!-- page: (\S+)", text):
-        assert (folder / name).exists()
 
 
 def test_every_public_name_is_in_the_reference():

@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from typer.testing import CliRunner
 
 from fairalm.cli import app
 
-CHROMIUM = Path("/usr/bin/chromium")
 NASTY = ['"><b>x</b>', 'd\'Arc & "co"', "אבג", "😀\u2028</script><!--"]
 
 
@@ -128,17 +126,6 @@ def apart(folder, table):
         folder / "apart-audit",
     )
     return folder / "apart"
-
-
-@pytest.fixture(scope="session")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    if not CHROMIUM.exists():
-        pytest.skip(f"there is no {CHROMIUM}")
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture
