@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -70,11 +71,11 @@ def test_every_estimator_trains_and_predicts(run, faces, tmp_path, frame, estima
         "metrics.json",
         "model.pt",
         "plain",
-        "report.html",
         "settings.json",
         "test.csv",
     ]
-    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == names
+    names += ["report.html"] * (find_spec("vl_convert") is not None)
+    assert {path.name for path in (tmp_path / "r").iterdir()} == set(names)
     assert not (tmp_path / "r.checkpoint").exists()
     metrics = json.loads((tmp_path / "r" / "metrics.json").read_text())
     assert metrics["config"]["image_column"] == "image"

@@ -57,6 +57,12 @@ def people():
     )
 
 
+def write_parquet(table, path):
+    """By polars, since PySpark does not bring pyarrow, which pandas would need."""
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({name: table[name].to_numpy() for name in table}).write_parquet(path)
+
+
 @pytest.fixture(scope="session")
 def as_frame(spark, tmp_path_factory):
     """A pandas frame as a Spark frame with a vector of the features, through a parquet file."""
@@ -64,7 +70,7 @@ def as_frame(spark, tmp_path_factory):
 
     def convert(table, features):
         path = str(tmp_path_factory.mktemp("table") / "rows.parquet")
-        table.to_parquet(path)
+        write_parquet(table, path)
         return VectorAssembler(inputCols=list(features), outputCol="features").transform(spark.read.parquet(path))
 
     return convert

@@ -15,6 +15,7 @@ pytest.importorskip("pyspark", reason="needs PySpark: pip install 'fairalm[spark
 from pyspark.ml.classification import LogisticRegression
 
 from fairalm.spark import FairALMEstimator
+from tests.spark.conftest import write_parquet
 
 CHILD = """
 from pathlib import Path
@@ -38,7 +39,7 @@ def estimator(folder=None, **settings):
 @pytest.fixture(scope="module")
 def rows(spark, people, tmp_path_factory):
     path = str(tmp_path_factory.mktemp("rows") / "rows.parquet")
-    people.to_parquet(path)
+    write_parquet(people, path)
     return path
 
 
