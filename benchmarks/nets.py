@@ -19,6 +19,7 @@ import pandas as pd
 import torch
 from common import start, tables, write_between
 from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
 
 import fairalm
 from fairalm import EqualizedOdds, EqualOpportunity, InputError
@@ -26,7 +27,7 @@ from fairalm.datasets import load, preprocess, split
 from fairalm.datasets.images import scenes
 from fairalm.measures import group_rates, measure_of
 from fairalm.methods import pi_control
-from fairalm.nn import ConstrainedLoss
+from fairalm.nn import ConstrainedLoss, fit_frontier
 
 BATCH, EPOCHS, STEPS, HIDDEN, RATE = 256, 30, 300, 64, 1e-3
 N_SCENES, N_TEST, SIZE, SCENE_BATCH, SCENE_EPOCHS, SCENE_RATE = 1000, 600, 32, 32, 10, 1e-2
@@ -57,6 +58,21 @@ class Table:
 
     def fit(self, method, epochs=EPOCHS, after=False, constraint=EQUAL_OPPORTUNITY):
         """Train a net and predict; with `after`, the dual step uses the losses after the primal step (Algorithm 2)."""
+        return self.predict(self.net(method, epochs, after, constraint))
+
+    def predict(self, model):
+        """What a net predicts for all rows."""
+        with torch.no_grad():
+            return (model(self.X)[:, 0] > 0).int().numpy()
+
+    def frontier(self, model, constraint):
+        """A trained net at the constraint's point of its frontier, from the rows it was trained on."""
+        rows = TensorDataset(self.X[self.train], self.y[self.train], self.group[self.train])
+        found = fit_frontier(model, DataLoader(rows, batch_size=1024), constraint=constraint, n_groups=self.n_groups)
+        return found.at(constraint=constraint).model
+
+    def net(self, method, epochs=EPOCHS, after=False, constraint=EQUAL_OPPORTUNITY):
+        """Train a net."""
         torch.manual_seed(self.seed)
         layers = (
             nn.Linear(self.X.shape[1], HIDDEN),
@@ -88,8 +104,7 @@ class Table:
                         criterion.observe(model(X[rows])[:, 0], y[rows], group[rows])
                 criterion.step()
                 schedule.step()
-        with torch.no_grad():
-            return (model(self.X)[:, 0] > 0).int().numpy()
+        return model
 
     def rates(self, chosen, rows):
         """The rates of the predictions on some rows."""
@@ -130,12 +145,17 @@ def sampling_floor(rates, constraint, draws=2000):
 
 
 def wider(jobs, seeds):
-    """The untuned default beside the plain net, for jobs of a name, a data set, a constraint and epochs."""
+    """The plain net, the untuned default and the plain net's frontier.
+
+    Jobs have a name, a data set, a constraint and epochs.
+    """
     rows = []
     for name, data, constraint, epochs in jobs:
         for table in (Table(data, seed) for seed in seeds):
-            for net, method in (("plain", fairalm.Unconstrained()), ("default", None)):
-                figures = table.wide_figures(table.fit(method, epochs, constraint=constraint), constraint)
+            plain, fair = (table.net(method, epochs, False, constraint) for method in (fairalm.Unconstrained(), None))
+            nets = {"plain": plain, "default": fair, "plain, then its frontier": table.frontier(plain, constraint)}
+            for net, model in nets.items():
+                figures = table.wide_figures(table.predict(model), constraint)
                 rows.append({"groups": name, "constraint": constraint.name, "net": net, **figures})
                 print(rows[-1], flush=True)
     grouped = pd.DataFrame(rows).groupby(["groups", "constraint", "net"], sort=False)
