@@ -18,6 +18,7 @@ from fairalm import (  # noqa: E402
     PredictiveParity,
     Unconstrained,
 )
+from fairalm.datasets import load_compas, preprocess  # noqa: E402
 from fairalm.frontier.joint import Joint  # noqa: E402
 from fairalm.frontier.rule import Rule  # noqa: E402
 from fairalm.nn import Features, FrontierHead, fit_frontier, refit_last_layer  # noqa: E402
@@ -230,6 +231,27 @@ def test_a_real_net_is_saved_and_loaded(tmp_path, outputs):
     loaded[3] = FrontierHead(16, outputs, n_groups=2, populations=["target"])
     loaded.load_state_dict(torch.load(tmp_path / "net.pt", weights_only=True))
     np.testing.assert_array_equal(predicted(loaded, rows.x), predicted(point.model, rows.x))
+
+
+def test_equalized_odds_of_a_plain_net_on_compas():
+    """On rows of which the net predicts one group better for both labels, where training under the constraint fails."""
+    data = load_compas()
+    X = data.features_frame(with_protected=True)
+    x = torch.tensor(preprocess(X).fit_transform(X), dtype=torch.float32)
+    y, group = torch.tensor(data.y), (data.groups == "Caucasian").to_numpy(dtype=np.int64)
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(x.shape[1], 32), nn.ReLU(), nn.Linear(32, 1))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+    for _ in range(60):
+        optimizer.zero_grad()
+        nn.functional.binary_cross_entropy_with_logits(net(x)[:, 0], y.float()).backward()
+        optimizer.step()
+    rows = Features(x, data.y, group)
+    loader = DataLoader(TensorDataset(x, y, torch.tensor(group)), batch_size=1024)
+    fair = fit_frontier(net, loader, constraint=EqualizedOdds()).at(tol=0.01)
+    before, after = (max(spread(predicted(model, x), rows, label) for label in (0, 1)) for model in (net, fair.model))
+    assert before > 0.2
+    assert after < 0.03
 
 
 def test_label_0_as_the_target(rows):

@@ -42,7 +42,8 @@ def warn_about_gap(gap: float, tol: float, epochs: int, *, stacklevel: int) -> N
     """Warn if training ended with a gap above the tolerance."""
     if gap > tol:
         text = (
-            f"The gap on the training data is {100 * gap:.1f} points after {epochs} epochs, above the tolerance of"
-            f" {100 * tol:.1f}: more epochs ({{epochs}}) may close it."
+            f"The gap on the training data is {100 * gap:.1f} points after {epochs} epoch{'s' * (epochs != 1)}, above"
+            f" the tolerance of {100 * tol:.1f}: more epochs ({{epochs}}) may close it, or the net's frontier"
+            " (fairalm.nn.fit_frontier)."
         )
         warnings.warn(ToleranceWarning(text, epochs=None), stacklevel=stacklevel + 1)
