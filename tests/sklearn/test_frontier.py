@@ -582,6 +582,7 @@ def test_a_group_without_rows_of_a_label(data):
         fitted(X, y, np.where(y == 1, 0, s))
 
 
+@pytest.mark.filterwarnings("ignore:The gap on rows that:fairalm.ToleranceWarning")  # see the next test
 @pytest.mark.parametrize("few", [1, 3])
 def test_small_cells_are_warned_of_and_fitted(data, few):
     X, y, s = data
@@ -590,6 +591,20 @@ def test_small_cells_are_warned_of_and_fitted(data, few):
     with pytest.warns(SmallCellWarning, match=rf"Fewer than 5 rows with y=target in '1' \({few}\)"):
         model = fitted(X, y, s)
     assert np.isfinite(model.frontier_[["error", "cost", "certificate"]]).all(axis=None)
+
+
+@pytest.mark.filterwarnings("ignore::fairalm.SmallCellWarning")
+def test_a_gap_that_is_surely_above_the_tolerance_is_told(data):
+    """Three positives of a group are too few to correct its rate by."""
+    X, y, s = data
+    s = np.where((y == 1) & (np.cumsum(y) > 3), 0, s)
+    s[np.flatnonzero(y == 1)[:3]] = 1
+    with pytest.warns(ToleranceWarning, match=r"had not seen is \S+ % .*above the tolerance of 1 %.* larger tol"):
+        model = fitted(X, y, s)
+    assert model.model_.figures_["gap_low"] > 0.01
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ToleranceWarning)
+        model.at(tol=1.0)
 
 
 def test_an_estimator_without_weights(data):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from fairalm.frontier.point import Point
 from fairalm.frontier.sample import Sample
 from fairalm.frontier.table import curve_table, figures_of
 from fairalm.measures import definition_of
+from fairalm.measures.text import with_interval
 
 #: The tolerances of the curve, and the ratios of one for a constraint with a ratio.
 TOLERANCES = (0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 100)  # points
@@ -136,10 +138,11 @@ class TradeOff:
         return self._frontier.point(asked, near, guess, REACH if guess is None else LEAST_REACH)
 
     def figures_of(self, point: Point) -> dict[str, Any]:
-        """Error, gap and the rates of every group at a point, out of fold; warns of a limit that ties miss."""
-        warn_if_missed(point.excess, point.ties)
+        """Error, gap and the rates of every group at a point, out of fold; warns of a limit that is missed."""
         known = [figures for own, figures in zip(self.points, self.figures, strict=True) if own is point]
-        return dict(known[0]) if known else figures_of(point, self.sample)
+        figures = dict(known[0]) if known else figures_of(point, self.sample)
+        warn_if_missed(point, figures)
+        return figures
 
 
 def bounded(constraints: tuple[Constraint, ...], tol: float | None, ratio: float | None) -> tuple[Constraint, ...]:
@@ -154,15 +157,30 @@ def bounded(constraints: tuple[Constraint, ...], tol: float | None, ratio: float
     return tuple(replace(own, **changes) for own in constraints)
 
 
-def warn_if_missed(excess: float, ties: float) -> None:
-    """Warn if a rule exceeds a limit because of ties."""
-    if excess > MISSED:
+def warn_if_missed(point: Any, figures: Mapping[str, Any]) -> None:
+    """Warn if the rule of a point exceeds a limit because of ties, or on rows that the models had not seen."""
+    text, parameters = "", {}
+    constraints = point.asked.constraints
+    tol = max(own.tol for own in constraints)
+    if point.excess > MISSED:
         text = (
-            f"The classifier misses a limit by {100 * excess:.1f} points: for {100 * ties:.1f} % of the rows several"
-            " predictions cost the same, and it can only predict them alike. Choose an estimator with finer"
-            " probabilities, such as boosting in place of a single tree."
+            f"The classifier misses a limit by {100 * point.excess:.1f} points: for {100 * point.ties:.1f} % of the"
+            " rows several predictions cost the same, and it can only predict them alike. Choose an estimator with"
+            " finer probabilities, such as boosting in place of a single tree."
         )
-        warnings.warn(ToleranceWarning(text), stacklevel=4)
+    elif (
+        figures["gap"] is not None
+        and figures["gap_low"] > tol
+        and all(own.ratio is None and not own.one_sided for own in constraints)
+    ):
+        gap, parameters = with_interval(figures["gap"], figures["gap_low"], figures["gap_high"]), {"tol": None}
+        text = (
+            f"The gap on rows that the models had not seen is {gap}, above the tolerance of {100 * tol:g} %: the"
+            " estimated probabilities do not tell some groups apart, and too few rows correct them. Merge small"
+            " groups, let the model see the protected attribute, or choose a larger {tol}."
+        )
+    if text:
+        warnings.warn(ToleranceWarning(text, **parameters), stacklevel=4)
 
 
 def varied(constraints: tuple[Constraint, ...]) -> tuple[str, list[float]]:

@@ -86,7 +86,8 @@ class LabelTradeOff:
         return self._frontier.point(asked, near)
 
     def figures_of(self, point: LabelPoint) -> dict[str, Any]:
-        """Error, gap and rates of every label and group at a point, out of fold; warns of a limit that ties miss."""
-        warn_if_missed(point.excess, point.ties)
+        """Error, gap and rates of every label and group at a point, out of fold; warns of a limit that is missed."""
         known = [figures for own, figures in zip(self.points, self.figures, strict=True) if own is point]
-        return dict(known[0]) if known else point_figures(point, self.sample, self.targets)
+        figures = dict(known[0]) if known else point_figures(point, self.sample, self.targets)
+        warn_if_missed(point, figures)
+        return figures
