@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -100,7 +101,8 @@ def try_extra(extra: str, python: str, *, newest: bool) -> dict[str, Any]:
         n_packages = len(json.loads(versions.stdout))
         size = sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file() and not file.is_symlink())
         command = [own, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS[extra]]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # as in `make test`: nets are compared to the last bit
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment)
         version = subprocess.run([own, "--version"], check=True, capture_output=True, text=True).stdout.split()[1]
     RESULTS.mkdir(parents=True, exist_ok=True)
     (RESULTS / f"{extra}.log").write_text(done.stdout + done.stderr)
