@@ -20,7 +20,7 @@ def draw_points(table: pd.DataFrame) -> Any:
     title = "CelebA, Attractive by gender; bars are 95 % intervals, the paper prints none"
     figure, grid = panels(8.5, 4.5, {"error": "test error, %"}, [title], "test DEO, %")
     (axes,) = grid.values()
-    ours = ("#444444", COLORS["fairalm"], "#56B4E9", "#999999", COLORS["l2"], "#CC79A7", "#E69F00")
+    ours = ("#444444", COLORS["fairalm"], "#56B4E9", "#999999", COLORS["l2"], "#CC79A7", "#D55E00")
     colors, marks = iter(ours), iter("sX^")
     for line in table.to_dict("records"):
         if line["by"] == "paper":
