@@ -44,7 +44,7 @@ def test_a_site_opened_from_a_folder_can_be_searched(site, browser):
     page = context.new_page()
     page.set_default_timeout(60_000)  # the machine may be busy
     page.goto((site / "start" / "table.html").as_uri())
-    page.fill("input.md-search__input", "levelling down")
+    page.locator("input.md-search__input").press_sequentially("levelling down")  # it listens to keys
     found = page.locator("a.md-search-result__link").first
     found.wait_for(state="attached")
     assert found.get_attribute("href").startswith((site / "").as_uri())
