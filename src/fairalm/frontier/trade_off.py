@@ -176,7 +176,7 @@ def warn_if_missed(point: Any, figures: Mapping[str, Any]) -> None:
         gap, parameters = with_interval(figures["gap"], figures["gap_low"], figures["gap_high"]), {"tol": None}
         text = (
             f"The gap on rows that the models had not seen is {gap}, above the tolerance of {100 * tol:g} %: the"
-            " estimated probabilities do not tell some groups apart, and too few rows correct them. Merge small"
+            " estimated probabilities may not tell some groups apart, or too few rows correct them. Merge small"
             " groups, let the model see the protected attribute, or choose a larger {tol}."
         )
     if text:
